@@ -12,6 +12,7 @@ from ..external import (
 from ..transform import FusionPattern, PatternCheckContext
 from . import patterns as patterns
 from .costs import Cost, CostCache
+from .cublas import partition_for_cublas
 from .dnnl import partition_for_dnnl
 from .measure import keep_faster, measure
 from .pattern_registry import get_pattern, get_patterns_with_prefix, register_patterns
@@ -34,6 +35,7 @@ __all__ = [
     "has_leaking_intermediate_variables",
     "keep_faster",
     "measure",
+    "partition_for_cublas",
     "partition_for_dnnl",
     "register_codegen",
     "register_loader",

@@ -1,0 +1,153 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What cuBLASLt computes of a program."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import Any
+
+from mlir import ir
+from relax_runtime.cublas.products import ACTIVATIONS, DTYPES
+
+from ...core.ir_module import IRModule, ModuleLike
+from ...transform import FuseOpsByPattern, FusionPattern, PatternCheckContext
+from ..pattern_registry import get_patterns_with_prefix, register_patterns
+from ..patterns import make_matmul_pattern, make_residual_block_pattern
+from ..utils import (
+    has_leaking_intermediate_variables,
+    have_same_shape,
+    is_bias_of,
+    is_tensor_of,
+    is_transposition,
+)
+from .codegen import TF32
+
+# What a match computes itself.
+_COMPUTED = ("relax.add", "relax.matmul")
+
+
+def partition_for_cublas(
+    mod: ModuleLike, bind_constants: bool = False, *, tf32: bool = False
+) -> IRModule:
+    """Make functions of what cuBLASLt computes, with the attribute ``Codegen``.
+
+    Products of matrices (`matmul`, also of transposed ones and of batches) of ``float32``,
+    ``float16`` and ``bfloat16``, whose sums are ``float32``, each with a bias, a sum with a tensor
+    of the same shape, and `relu` or `gelu_tanh`, where they follow. They are looked for in dataflow
+    blocks, and are functions of their own: what is between them is computed by kernels of the
+    compiler.
+
+    Parameters
+    ----------
+    mod : module
+        It is not changed.
+    bind_constants : bool
+        Whether constant weights are part of the functions, which copy them to the device when they
+        are first called. By default the program has them there.
+    tf32 : bool
+        Whether products of ``float32`` may round their operands to TF32, which has 10 bits after
+        the point: they are several times as fast.
+
+    Returns
+    -------
+    IRModule
+        `RunCodegen` has the functions compiled, `compile(target="cuda")` the rest.
+
+    Examples
+    --------
+    >>> from relax_mlir.script import from_source
+    >>> mod = from_source('''
+    ... @I.ir_module
+    ... class Module:
+    ...     @R.function
+    ...     def main(x: R.Tensor(("n", 4), "float16"), w: R.Tensor((8, 4), "float16")):
+    ...         with R.dataflow():
+    ...             y = R.nn.relu(R.matmul(x, R.permute_dims(w)))
+    ...             R.output(y)
+    ...         return y
+    ... ''')
+    >>> [gvar.name for gvar in partition_for_cublas(mod).get_global_vars()]
+    ['main', 'fused_relax_permute_dims_relax_matmul_relax_nn_relu_cublas']
+    """
+    patterns = get_patterns_with_prefix("cublas.")
+    if tf32:
+        patterns = [replace(pattern, attrs_getter=_allow_tf32) for pattern in patterns]
+    made: Any = FuseOpsByPattern(patterns, bind_constants, annotate_codegen=True)
+    return made(mod)
+
+
+def _allow_tf32(_: Any) -> dict[str, bool]:
+    return {TF32: True}
+
+
+# ---------------------------------------------------------------------------------------------
+# Patterns
+# ---------------------------------------------------------------------------------------------
+
+
+def _check(context: PatternCheckContext) -> bool:
+    """Say whether cuBLASLt computes what a pattern matched."""
+    if has_leaking_intermediate_variables(context):
+        return False
+    found = context.annotated_expr
+    product = found["root"]
+    added = [found[name] for name in ("bias", "residual") if name in found]
+    if any(value.owner.name in _COMPUTED for value in added if value in context.matched_bindings):
+        return False  # it is added to itself
+    type_: Any = product.type
+    if not is_tensor_of(type_, DTYPES, ("cuda",)):
+        return False
+    values = [context.matched_expr, *found.values()]
+    if not all(is_tensor_of(value.type, (type_.dtype,), ("cuda",)) for value in values):
+        return False
+    inside = [op.operation for op in context.matched_bindings.values()]
+    if not all(is_transposition(op) for op in inside if op.name == "relax.permute_dims"):
+        return False
+    if not _has_strided_batches(product.owner.operation):
+        return False
+    if not have_same_shape(product, context.matched_expr):
+        return False
+    if "bias" in found and not is_bias_of(found["bias"], product, "matmul"):
+        return False
+    return "residual" not in found or have_same_shape(found["residual"], product)
+
+
+def _has_strided_batches(op: ir.Operation) -> bool:
+    """Say whether each operand is a matrix, or has a matrix for each one of the result."""
+    result: Any = op.results[0].type
+    wanted = _batch(result.shape)
+    for operand in op.operands:
+        type_: Any = operand.type
+        if len(type_.shape) < 2 or _batch(type_.shape) not in ([], wanted):
+            return False
+    return True
+
+
+def _batch(shape: Any) -> list[Any]:
+    """Return the dimensions before those of a matrix, without ones at the beginning."""
+    return list(itertools.dropwhile(lambda dim: dim.value == 1, list(shape)[:-2]))
+
+
+def _pattern(
+    left: bool, right: bool, bias: bool, residual: bool, activation: str | None
+) -> FusionPattern:
+    """Return the pattern of a product, and of what follows it."""
+    first = None if residual else activation
+    made = make_matmul_pattern(bias, first, transposed_rhs=right, transposed_lhs=left)
+    if residual:
+        made = make_residual_block_pattern(made, activation=activation)
+    words = ["transposed_lhs"] * left + ["transposed"] * right + ["bias"] * bias
+    words += ["residual"] * residual + ([activation.removeprefix("relax.")] if activation else [])
+    return FusionPattern("_".join(["cublas.matmul", *words]), *made, _check)
+
+
+def _patterns() -> list[FusionPattern]:
+    """Return all patterns, the smallest first: later ones are tried first."""
+    flags = (False, True)
+    choices = itertools.product(flags, flags, flags, flags, (None, *ACTIVATIONS))
+    return [_pattern(*row) for row in sorted(choices, key=lambda row: sum(map(bool, row)))]
+
+
+register_patterns(_patterns())
