@@ -2,7 +2,8 @@
 
 `save` compiles the programs, for which no device is needed; `measure` runs them on `cuda:0`, where
 PyTorch is, and prints medians and ratios (above 1: faster than PyTorch). Inputs are random, and
-results are compared with PyTorch's in float32.
+results are compared with PyTorch's in float32. With `--cublas`, products are those of cuBLASLt,
+which PyTorch brings along.
 
     python benchmarks/gpu.py save programs
     python benchmarks/gpu.py measure programs
@@ -127,6 +128,11 @@ CASES = {
         lambda op, x, y, z: op.nn.gelu(op.add(op.matmul(x, op.permute_dims(y, [1, 0])), z)),
         lambda torch, *x: functional(torch).gelu(functional(torch).linear(*x)),
     ),
+    "linear_gelu_tanh": product(
+        ((M, K), (N, K), (N,)),
+        lambda op, x, y, z: op.nn.gelu_tanh(op.add(op.matmul(x, op.permute_dims(y, [1, 0])), z)),
+        lambda torch, *x: functional(torch).gelu(functional(torch).linear(*x), approximate="tanh"),
+    ),
     "attention": Case(
         tuple(("b", length, HEADS, FEATURES) for length in ("s", "t", "t")),
         lambda op, *x: op.nn.attention(*x),
@@ -148,10 +154,10 @@ CASES = {
 }
 
 
-def save(folder: Path, names: list[str], target: dict[str, str]) -> None:
-    """Compile all programs; those of some cases only, where they are named."""
+def save(folder: Path, names: list[str], target: dict[str, str], cublas: bool) -> None:
+    """Compile all programs, or those that are named; with products of the library, if wanted."""
     import relax_mlir as relax
-    from relax_mlir import op
+    from relax_mlir import backend, op, transform
 
     folder.mkdir(parents=True, exist_ok=True)
     for name in names or CASES:
@@ -166,9 +172,11 @@ def save(folder: Path, names: list[str], target: dict[str, str]) -> None:
                 with builder.dataflow():
                     result = builder.emit_output(case.ours(op, *params))
                 builder.emit_func_output(result)
-            relax.compile(builder, target={"kind": "cuda", **target}).save(
-                folder / f"{name}-{dtype}.rx"
-            )
+            made = builder.get()
+            if cublas:
+                made = transform.RunCodegen()(backend.partition_for_cublas(made))
+            compiled = relax.compile(made, target={"kind": "cuda", **target})
+            compiled.save(folder / f"{name}-{dtype}.rx")
 
 
 def timed(torch: Any, call: Callable[[], Any], count: int = 20, repeats: int = 5) -> float:
@@ -228,9 +236,11 @@ def main() -> None:
     parser.add_argument("--case", action="append", choices=list(CASES), default=[])
     parser.add_argument("--host", default="llvm", help="the processor of the machine with the GPU")
     parser.add_argument("--arch", default="sm_80", help="the GPU that code is made for")
+    parser.add_argument("--cublas", action="store_true", help="save programs that call cuBLASLt")
     given = parser.parse_args()
     if given.verb == "save":
-        save(given.folder, given.case, {"host": given.host, "arch": given.arch})
+        target = {"host": given.host, "arch": given.arch}
+        save(given.folder, given.case, target, given.cublas)
     else:
         measure(given.folder, given.case)
 

@@ -55,6 +55,7 @@ MODULES = (
     "relax_mlir.analysis",
     "relax_mlir.dpl",
     "relax_mlir.backend",
+    "relax_mlir.backend.cublas",
     "relax_mlir.backend.dnnl",
     "relax_mlir.backend.patterns",
     "relax_mlir.expr_functor",
@@ -75,6 +76,7 @@ MODULES = (
     "relax_mlir.reference",
     "relax_mlir.reference.operators",
     "relax_runtime",
+    "relax_runtime.cublas",
     "relax_runtime.packed",
 )
 
