@@ -32,7 +32,7 @@ needs_device = pytest.mark.skipif(
 )
 
 SOURCE = Path(__file__).with_name("fake_cublaslt.c")
-FLAGS = ("-O1", "-shared", "-fPIC")
+FLAGS = ("-O1", "-shared", "-fPIC", "-Wl,-soname,libcublasLt.so.13")
 
 
 @pytest.fixture(scope="module")
@@ -577,6 +577,19 @@ def test_rf15_finds_cublas_of_packages(fake_path: Path, tmp_path: Path) -> None:
     path = tmp_path / "nvidia/cu13/lib/libcublasLt.so.13"
     made = run(program, str(tmp_path), RELAX_CUBLASLT="")
     assert made.stdout.split() == ["13.2.3", str(path)], made.stderr
+
+
+@needs_device
+def test_rf15_finds_cublas_that_is_open(fake_path: Path) -> None:
+    """That of PyTorch, which may be of an older version than others."""
+    program = (
+        "import ctypes, sys\n"
+        "from relax_runtime import cublas\n"
+        "library = ctypes.CDLL(sys.argv[1])\n"
+        "print(cublas.library.load().path)"
+    )
+    made = run(program, str(fake_path), RELAX_CUBLASLT="")
+    assert made.stdout.strip() == "libcublasLt.so.13", made.stderr
 
 
 def test_rf15_a_driver_that_is_not_there(tmp_path: Path) -> None:
