@@ -59,6 +59,15 @@ class Case:
     shifted: bool = False
     tf32: bool = False
 
+    @property
+    def tolerance(self) -> float:
+        """Return the largest error, relative to the result, that rounding explains.
+
+        The library computes tanh by an instruction with ten bits.
+        """
+        has_tanh = self.activation == "relax.gelu_tanh"
+        return max(2e-3 if self.tf32 else 0, 1e-3 if has_tanh else 0, TOLERANCES[self.dtype])
+
     def program(self) -> dict[str, Any]:
         """Return the product as the codegen writes it."""
         slots = [f"arg{index}" for index in range(2 + self.bias + self.residual)]
@@ -153,7 +162,7 @@ def check(torch: Any) -> int:
             failures += 1
             print("FAILS", case, problem)
             continue
-        if error > (2e-3 if case.tf32 else TOLERANCES[case.dtype]) or error != error:
+        if not error <= case.tolerance:
             failures += 1
             print(f"WRONG by {error:.1e}", case)
         if not case.tf32:
