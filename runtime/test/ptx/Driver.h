@@ -16,6 +16,7 @@
 #include "PtxMachine.h"
 
 #include <functional>
+#include <memory>
 #include <mutex>
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
@@ -34,9 +35,17 @@ struct Context {
   int device;
 };
 
-// Steps of a captured stream.
+using Step = std::function<Result()>;
+
+// A step of a graph, and those that it waits for.
+struct Node {
+  Step step;
+  std::vector<const Node *> before;
+};
+
+// What a stream captured, or what was put in it.
 struct Graph {
-  std::vector<std::function<Result()>> steps;
+  std::vector<std::unique_ptr<Node>> nodes;
 };
 
 struct Stream {
@@ -62,7 +71,13 @@ Context *currentContext();
 Result wrong(Result result, const std::string &text);
 
 // Runs a step now, or keeps it where the stream is captured.
-Result enqueue(Stream *stream, std::function<Result()> step);
+Result enqueue(Stream *stream, Step step);
+
+struct Kernel;
+// Reads the parameters of a launch. Returns why the driver would refuse it;
+// else *step runs the kernel.
+Result prepareLaunch(Kernel *kernel, const LaunchSizes &sizes, void **params,
+                     void **extra, Step *step);
 
 } // namespace relax_ptx
 

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Modules of PTX, launches, streams, events and graphs. All work is done when
-// it is asked for; a graph is a list of steps.
+// Modules of PTX, launches, streams and events. All work is done when it is
+// asked for.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ using namespace relax_ptx;
 //===----------------------------------------------------------------------===//
 
 static std::atomic<int> numModules{0};
-static std::atomic<long long> numLaunches{0}, numSteps{0};
+static std::atomic<long long> numLaunches{0}, numCalls{0}, numSteps{0};
 static std::vector<unsigned> launchSizes;
 static std::vector<int64_t> launchParams;
 static std::string launchName;
@@ -38,24 +38,28 @@ EXPORT const char *relax_ptx_launch_name() { return launchName.c_str(); }
 EXPORT const unsigned *relax_ptx_launch_sizes() { return launchSizes.data(); }
 EXPORT const int64_t *relax_ptx_launch_params() { return launchParams.data(); }
 
-// Launches, and instructions of warps, since the start or the last reset.
+// Kernels that ran, calls that launched one, and instructions of warps, since
+// the start or the last reset.
 EXPORT long long relax_ptx_launches() { return numLaunches; }
+EXPORT long long relax_ptx_calls() { return numCalls; }
 EXPORT long long relax_ptx_steps() { return numSteps; }
-EXPORT void relax_ptx_reset() { numLaunches = numSteps = 0; }
+EXPORT void relax_ptx_reset() { numLaunches = numCalls = numSteps = 0; }
 
 //===----------------------------------------------------------------------===//
 // Modules
 //===----------------------------------------------------------------------===//
 
 namespace {
-
 struct LoadedModule;
+} // namespace
 
-struct Kernel {
+struct relax_ptx::Kernel {
   LoadedModule *module;
   const Function *entry;
   int mostDynamicBytes;
 };
+
+namespace {
 
 struct LoadedModule {
   Context *context;
@@ -293,26 +297,36 @@ static Result runKernel(const Kernel &kernel, const LaunchSizes &sizes,
   return result == kSuccess ? kSuccess : wrong(result, message);
 }
 
-EXPORT Result cuLaunchKernel(Kernel *kernel, unsigned gridX, unsigned gridY,
-                             unsigned gridZ, unsigned blockX, unsigned blockY,
-                             unsigned blockZ, unsigned sharedBytes,
-                             Stream *stream, void **params, void **extra) {
+Result relax_ptx::prepareLaunch(Kernel *kernel, const LaunchSizes &sizes,
+                                void **params, void **extra, Step *step) {
   if (!kernel || currentContext() != kernel->module->context)
     return kContext;
-  LaunchSizes sizes = {
-      {gridX, gridY, gridZ}, {blockX, blockY, blockZ}, sharedBytes};
   std::string refused = refusal(*kernel, sizes);
   if (!refused.empty() || extra)
     return wrong(kInvalid, "kernel '" + kernel->entry->name +
                                "': " + (extra ? "extra parameters" : refused));
-  std::vector<uint8_t> bytes;
-  {
-    Lock guard(driver().lock);
-    launchName = kernel->entry->name;
-    launchSizes = {gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes};
-    bytes = gatherParams(*kernel->entry, params);
-  }
-  return enqueue(stream, [=] { return runKernel(*kernel, sizes, bytes); });
+  Lock guard(driver().lock);
+  launchName = kernel->entry->name;
+  launchSizes = {sizes.grid[0],    sizes.grid[1],  sizes.grid[2],
+                 sizes.block[0],   sizes.block[1], sizes.block[2],
+                 sizes.sharedBytes};
+  std::vector<uint8_t> bytes = gatherParams(*kernel->entry, params);
+  *step = [=] { return runKernel(*kernel, sizes, bytes); };
+  return kSuccess;
+}
+
+EXPORT Result cuLaunchKernel(Kernel *kernel, unsigned gridX, unsigned gridY,
+                             unsigned gridZ, unsigned blockX, unsigned blockY,
+                             unsigned blockZ, unsigned sharedBytes,
+                             Stream *stream, void **params, void **extra) {
+  LaunchSizes sizes = {
+      {gridX, gridY, gridZ}, {blockX, blockY, blockZ}, sharedBytes};
+  Step step;
+  Result refused = prepareLaunch(kernel, sizes, params, extra, &step);
+  if (refused)
+    return refused;
+  ++numCalls;
+  return enqueue(stream, std::move(step));
 }
 
 //===----------------------------------------------------------------------===//
@@ -324,13 +338,6 @@ struct Event {
   std::chrono::steady_clock::time_point time;
 };
 } // namespace
-
-Result relax_ptx::enqueue(Stream *stream, std::function<Result()> step) {
-  if (!stream || !stream->capture)
-    return step();
-  stream->capture->steps.push_back(std::move(step));
-  return kSuccess;
-}
 
 EXPORT Result cuStreamCreate(Stream **stream, unsigned) {
   if (!currentContext())
@@ -368,48 +375,5 @@ EXPORT Result cuEventElapsedTime(float *milliseconds, Event *begin,
 }
 EXPORT Result cuEventDestroy_v2(Event *event) {
   delete event;
-  return kSuccess;
-}
-
-//===----------------------------------------------------------------------===//
-// Graphs
-//===----------------------------------------------------------------------===//
-
-EXPORT Result cuStreamBeginCapture_v2(Stream *stream, int) {
-  if (!stream || stream->capture)
-    return kCaptureUnsupported;
-  stream->capture = new Graph;
-  return kSuccess;
-}
-EXPORT Result cuStreamEndCapture(Stream *stream, Graph **graph) {
-  if (!stream || !stream->capture)
-    return kCaptureUnmatched;
-  *graph = stream->capture;
-  stream->capture = nullptr;
-  return kSuccess;
-}
-EXPORT Result cuStreamIsCapturing(Stream *stream, int *status) {
-  *status = stream && stream->capture ? 1 : 0;
-  return kSuccess;
-}
-EXPORT Result cuGraphInstantiateWithFlags(Graph **executable, Graph *graph,
-                                          unsigned long long) {
-  *executable = new Graph(*graph);
-  return kSuccess;
-}
-EXPORT Result cuGraphLaunch(Graph *executable, Stream *stream) {
-  return enqueue(stream, [executable] {
-    for (const std::function<Result()> &step : executable->steps)
-      if (Result result = step())
-        return result;
-    return kSuccess;
-  });
-}
-EXPORT Result cuGraphExecDestroy(Graph *executable) {
-  delete executable;
-  return kSuccess;
-}
-EXPORT Result cuGraphDestroy(Graph *graph) {
-  delete graph;
   return kSuccess;
 }

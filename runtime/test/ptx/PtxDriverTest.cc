@@ -144,6 +144,69 @@ static void testGraphs() {
   CHECK(driver().cuStreamDestroy(stream) == 0);
 }
 
+// The parameters of a node, as CUDA_KERNEL_NODE_PARAMS_v2 has them.
+namespace {
+struct NodeParams {
+  NodeParams(void *function, uint64_t from, uint64_t to)
+      : function(function), words{from, to} {}
+
+  void *function;
+  unsigned grid[3] = {1, 1, 1}, block[3] = {32, 1, 1}, sharedBytes = 0;
+  void **params = pointers, **extra = nullptr;
+  void *kernel = nullptr, *context = nullptr;
+  uint64_t words[2];
+  void *pointers[2] = {&words[0], &words[1]};
+};
+} // namespace
+
+// A graph of nodes, which run after those that they wait for; the parameters
+// of one are others later. Handles that are gone are noticed.
+static void testNodes() {
+  LoadedModule module(
+      kernelText("ld.global.u64 %rd0, [%in];\nadd.u64 %rd0, %rd0, 1;\n"
+                 "st.global.u64 [%out], %rd0;"));
+  void *f = module.find("f");
+  Buffer one(std::vector<uint64_t>(32, 5)), two(std::vector<uint64_t>(32, 0)),
+      three(std::vector<uint64_t>(32, 0));
+  NodeParams first(f, one.address, two.address),
+      second(f, two.address, three.address), late(f, one.address, one.address);
+  auto make = [&](bool isOrdered, void **nodes, void **graph) {
+    void *executable = nullptr;
+    CHECK(driver().cuGraphCreate(graph, 0) == 0);
+    CHECK(driver().cuGraphAddKernelNode(&nodes[0], *graph, nullptr, 0,
+                                        &first) == 0);
+    CHECK(driver().cuGraphAddKernelNode(&nodes[1], *graph, nodes, isOrdered,
+                                        &second) == 0);
+    CHECK(driver().cuGraphInstantiate(&executable, *graph, 0) == 0);
+    return executable;
+  };
+  void *nodes[2] = {}, *others[2] = {}, *graph = nullptr, *other = nullptr;
+  void *unordered = make(false, others, &other);
+  CHECK(driver().cuGraphLaunch(unordered, nullptr) == 0);
+  CHECK(three.get<uint64_t>()[0] == 1 && two.get<uint64_t>()[0] == 6);
+  void *executable = make(true, nodes, &graph);
+  CHECK(driver().cuGraphLaunch(executable, nullptr) == 0);
+  CHECK(three.get<uint64_t>()[31] == 7);
+  CHECK(driver().cuGraphExecKernelNodeSetParams(executable, nodes[0], &late) ==
+        0);
+  CHECK(driver().cuGraphLaunch(executable, nullptr) == 0);
+  CHECK(one.get<uint64_t>()[31] == 6 && three.get<uint64_t>()[31] == 7);
+  CHECK(driver().cuGraphExecKernelNodeSetParams(executable, others[0], &late) ==
+        400);
+  CHECK(driver().cuGraphAddKernelNode(&nodes[0], graph, others, 1, &first) ==
+        400);
+  CHECK(driver().cuGraphDestroy(graph) == 0);
+  CHECK(driver().cuGraphDestroy(graph) == 400);
+  CHECK(driver().cuGraphExecKernelNodeSetParams(executable, nodes[0], &late) ==
+        400);
+  CHECK(driver().cuGraphLaunch(executable, nullptr) == 0);
+  CHECK(driver().cuGraphExecDestroy(executable) == 0);
+  CHECK(driver().cuGraphLaunch(executable, nullptr) == 400);
+  CHECK(driver().cuGraphExecDestroy(executable) == 400);
+  CHECK(driver().cuGraphExecDestroy(unordered) == 0);
+  CHECK(driver().cuGraphDestroy(other) == 0);
+}
+
 static void testEvents() {
   void *begin = nullptr, *end = nullptr;
   float milliseconds = -1;
@@ -172,6 +235,7 @@ void testDriver() {
   testLimits();
   testAttributes();
   testGraphs();
+  testNodes();
   testEvents();
   testMemory();
 }

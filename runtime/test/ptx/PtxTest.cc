@@ -58,6 +58,9 @@ static Driver openDriver() {
   FIND(cuStreamSynchronize);
   FIND2(cuStreamBeginCapture);
   FIND(cuStreamEndCapture);
+  FIND(cuGraphCreate);
+  FIND2(cuGraphAddKernelNode);
+  FIND2(cuGraphExecKernelNodeSetParams);
   find(result.cuGraphInstantiate, "cuGraphInstantiateWithFlags");
   FIND(cuGraphLaunch);
   FIND(cuGraphExecDestroy);

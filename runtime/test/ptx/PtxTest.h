@@ -48,6 +48,10 @@ struct Driver {
   int (*cuStreamSynchronize)(void *);
   int (*cuStreamBeginCapture)(void *, int);
   int (*cuStreamEndCapture)(void *, void **);
+  int (*cuGraphCreate)(void **, unsigned);
+  int (*cuGraphAddKernelNode)(void **, void *, void *const *, size_t,
+                              const void *);
+  int (*cuGraphExecKernelNodeSetParams)(void *, void *, const void *);
   int (*cuGraphInstantiate)(void **, void *, unsigned long long);
   int (*cuGraphLaunch)(void *, void *);
   int (*cuGraphExecDestroy)(void *);
