@@ -384,13 +384,15 @@ RELAX_RUNTIME_API void relax_device_scratch_free(void *memory);
 // was launched before. Does not wait for it. `sizes` are the blocks in x, y and
 // z, the threads of a block in x, y and z, and bytes of dynamic shared memory;
 // without blocks nothing is launched. A parameter lies in the low bytes of its
-// number in `args`. *image_cache, one for an image, and *kernel_cache, one for
-// a kernel of it, are NULL at first. Raises RuntimeError with the driver's
-// words.
+// number in `args`; its character in `kinds` is 'p' for an address of the
+// device, 'v' for any other value. *image_cache, one for an image, and
+// *kernel_cache, one for a kernel of it, are NULL at first. Raises RuntimeError
+// with the driver's words.
 RELAX_RUNTIME_API int32_t relax_device_launch(
     const relax_site *site, void **kernel_cache, void **image_cache,
     const char *image, const char *name, int32_t device_type, int32_t device_id,
-    const int64_t *sizes, const int64_t *args, int32_t num_args);
+    const int64_t *sizes, const int64_t *args, int32_t num_args,
+    const char *kinds);
 
 // Stands for the scratch memory that this thread has now.
 RELAX_RUNTIME_API int64_t relax_scratch_mark(void);

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Recording.h"
 #include "Tensor.h"
 
 #include <tvm/ffi/reflection/registry.h>
@@ -245,6 +246,8 @@ int relax_constant_to_device(const relax_site *site, TVMFFIAny *dst,
     copy = &copies.add(std::move(object), *device, std::move(made));
   }
   owned(dst) = *copy;
+  if (Recording *recording = Recording::current())
+    recording->addConstant(dst);
   RELAX_SAFE_CALL_END();
 }
 

@@ -41,6 +41,9 @@ using CUdeviceptr = unsigned long long;
 using CUmodule = struct CUmod_st *;
 using CUfunction = struct CUfunc_st *;
 using CUstream = struct CUstream_st *;
+using CUgraph = struct CUgraph_st *;
+using CUgraphNode = struct CUgraphNode_st *;
+using CUgraphExec = struct CUgraphExec_st *;
 using CUjit_option = int;
 constexpr CUresult CUDA_SUCCESS = 0;
 constexpr CUjit_option CU_JIT_ERROR_LOG_BUFFER = 5;
@@ -52,6 +55,15 @@ constexpr int64_t kMostSharedBytes = 1 << 20;
 // The largest grid in x, and in y and z; see the limits of CUDA.
 constexpr int64_t kMostBlocksInX = INT32_MAX, kMostBlocks = 65535;
 constexpr int64_t kMostThreads = 1024;
+
+// CUDA_KERNEL_NODE_PARAMS_v2.
+struct CUkernelNodeParams {
+  CUfunction function;
+  unsigned gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes;
+  void **params, **extra;
+  void *kernel;      // NULL: `function` is the kernel
+  CUcontext context; // NULL: the current one
+};
 
 struct Driver {
   CUresult (*cuInit)(unsigned flags);
@@ -82,6 +94,19 @@ struct Driver {
   CUresult (*cuMemcpyPeer)(CUdeviceptr to, CUcontext toContext,
                            CUdeviceptr from, CUcontext fromContext,
                            size_t bytes);
+
+  // From CUDA 12 on; the first one is NULL where one is not there.
+  CUresult (*cuGraphCreate)(CUgraph *graph, unsigned flags);
+  CUresult (*cuGraphAddKernelNode)(CUgraphNode *node, CUgraph graph,
+                                   const CUgraphNode *before, size_t numBefore,
+                                   const CUkernelNodeParams *params);
+  CUresult (*cuGraphInstantiate)(CUgraphExec *exec, CUgraph graph,
+                                 unsigned long long flags);
+  CUresult (*cuGraphSetKernelParams)(CUgraphExec exec, CUgraphNode node,
+                                     const CUkernelNodeParams *params);
+  CUresult (*cuGraphLaunch)(CUgraphExec exec, CUstream stream);
+  CUresult (*cuGraphExecDestroy)(CUgraphExec exec);
+  CUresult (*cuGraphDestroy)(CUgraph graph);
 
   // Returns what went wrong, "" where nothing did.
   std::string load(const char *library);
@@ -134,6 +159,16 @@ std::string Driver::load(const char *library) {
   FIND(cuFuncSetAttribute, "cuFuncSetAttribute");
   FIND(cuLaunchKernel, "cuLaunchKernel");
 #undef FIND
+  bool hasGraphs =
+      find(cuGraphCreate, "cuGraphCreate") &&
+      find(cuGraphAddKernelNode, "cuGraphAddKernelNode_v2") &&
+      find(cuGraphInstantiate, "cuGraphInstantiateWithFlags") &&
+      find(cuGraphSetKernelParams, "cuGraphExecKernelNodeSetParams_v2") &&
+      find(cuGraphLaunch, "cuGraphLaunch") &&
+      find(cuGraphExecDestroy, "cuGraphExecDestroy") &&
+      find(cuGraphDestroy, "cuGraphDestroy");
+  if (!hasGraphs)
+    cuGraphCreate = nullptr;
   if (missing)
     return std::string("the CUDA driver ") + library + " has no function " +
            missing;
@@ -191,9 +226,14 @@ public:
                          void **kernel) override;
   std::string launch(void *kernel, const char *name,
                      const Launch &launch) override;
+  bool hasGraphs() const override { return driver.cuGraphCreate != nullptr; }
+  std::unique_ptr<DeviceGraph>
+  makeGraph(const std::vector<RecordedLaunch> &launches,
+            std::string &reason) override;
 
 private:
   class Current;
+  class Graph;
   CUresult copyHere(void *to, const Device &toDevice, const void *from,
                     const Device &fromDevice, size_t bytes);
 
@@ -324,6 +364,20 @@ static bool isInLimits(const Launch &launch) {
   return launch.sharedBytes >= 0 && launch.sharedBytes <= kMostSharedBytes;
 }
 
+static unsigned size(int64_t value) { return static_cast<unsigned>(value); }
+
+namespace {
+
+// Pointers to the parameters of a launch, which it keeps.
+struct Params : Scratch<void *, 64> {
+  explicit Params(const Launch &launch) : Scratch(launch.numArgs) {
+    for (int32_t i = 0; i < launch.numArgs; ++i)
+      data()[i] = const_cast<int64_t *>(&launch.args[i]);
+  }
+};
+
+} // namespace
+
 static std::string sizesText(const Launch &launch) {
   auto text = [](const int64_t *sizes) {
     return std::to_string(sizes[0]) + " x " + std::to_string(sizes[1]) + " x " +
@@ -338,10 +392,7 @@ std::string CudaDevice::launch(void *kernel, const char *name,
   if (!RELAX_LIKELY(isInLimits(launch)))
     return deviceText(id) + ": cannot launch kernel '" + name +
            "': " + sizesText(launch) + " are more than a device can have";
-  Scratch<void *, 64> params(launch.numArgs);
-  for (int32_t i = 0; i < launch.numArgs; ++i)
-    params.data()[i] = const_cast<int64_t *>(&launch.args[i]);
-  auto size = [](int64_t value) { return static_cast<unsigned>(value); };
+  Params params(launch);
   Current current(*this);
   CUresult result = current.result;
   if (launch.sharedBytes > kSharedBytes && result == CUDA_SUCCESS)
@@ -363,6 +414,132 @@ std::string CudaDevice::launch(void *kernel, const char *name,
       (std::string("launch kernel '") + name + "' with " + sizesText(launch))
           .c_str(),
       id);
+}
+
+//===----------------------------------------------------------------------===//
+// Graphs
+//===----------------------------------------------------------------------===//
+
+// A graph, each of whose nodes depends on the one before, and what is made of
+// it. The stream of the device orders it among other work.
+class CudaDevice::Graph final : public DeviceGraph {
+public:
+  explicit Graph(CudaDevice &device) : device(device), driver(device.driver) {}
+  ~Graph() override;
+
+  std::string make(const std::vector<RecordedLaunch> &launches);
+  std::string update(size_t index, const KernelLaunch &launch) override;
+  std::string launch() override;
+
+private:
+  std::string add(const KernelLaunch &launch);
+  std::string words(CUresult result, const char *verb,
+                    const KernelLaunch &launch) const;
+
+  CudaDevice &device;
+  const Driver &driver;
+  CUgraph graph = nullptr;
+  CUgraphExec exec = nullptr;
+  std::vector<CUgraphNode> nodes;
+};
+
+// What runs may still use it.
+CudaDevice::Graph::~Graph() {
+  Current current(device);
+  if (current.result != CUDA_SUCCESS || !graph)
+    return;
+  if (exec) {
+    driver.cuCtxSynchronize();
+    driver.cuGraphExecDestroy(exec);
+  }
+  driver.cuGraphDestroy(graph);
+}
+
+std::string CudaDevice::Graph::words(CUresult result, const char *verb,
+                                     const KernelLaunch &launch) const {
+  if (RELAX_LIKELY(result == CUDA_SUCCESS))
+    return "";
+  return driver.words(result,
+                      (std::string(verb) + " kernel '" + launch.name +
+                       "' with " + sizesText(launch.launch) + " in a graph")
+                          .c_str(),
+                      device.id);
+}
+
+static CUkernelNodeParams nodeParams(const KernelLaunch &launch,
+                                     Params &params) {
+  const Launch &sizes = launch.launch;
+  return {static_cast<CUfunction>(launch.kernel),
+          size(sizes.blocks[0]),
+          size(sizes.blocks[1]),
+          size(sizes.blocks[2]),
+          size(sizes.threads[0]),
+          size(sizes.threads[1]),
+          size(sizes.threads[2]),
+          size(sizes.sharedBytes),
+          params.data(),
+          /*extra=*/nullptr,
+          /*kernel=*/nullptr,
+          /*context=*/nullptr};
+}
+
+std::string CudaDevice::Graph::add(const KernelLaunch &launch) {
+  Params params(launch.launch);
+  CUkernelNodeParams node = nodeParams(launch, params);
+  CUgraphNode added = nullptr;
+  CUresult result = driver.cuGraphAddKernelNode(
+      &added, graph, nodes.empty() ? nullptr : &nodes.back(), !nodes.empty(),
+      &node);
+  nodes.push_back(added);
+  return words(result, "put", launch);
+}
+
+std::string
+CudaDevice::Graph::make(const std::vector<RecordedLaunch> &launches) {
+  Current current(device);
+  CUresult result = current.result;
+  if (result == CUDA_SUCCESS)
+    result = driver.cuGraphCreate(&graph, /*flags=*/0);
+  std::string wrong = driver.words(result, "make a graph", device.id);
+  for (size_t i = 0; wrong.empty() && i < launches.size(); ++i)
+    wrong = add(launches[i].get());
+  if (!wrong.empty())
+    return wrong;
+  return driver.words(driver.cuGraphInstantiate(&exec, graph, /*flags=*/0),
+                      "make a graph", device.id);
+}
+
+std::string CudaDevice::Graph::update(size_t index,
+                                      const KernelLaunch &launch) {
+  Params params(launch.launch);
+  CUkernelNodeParams node = nodeParams(launch, params);
+  Current current(device);
+  CUresult result = current.result;
+  if (RELAX_LIKELY(result == CUDA_SUCCESS))
+    result = driver.cuGraphSetKernelParams(exec, nodes[index], &node);
+  return words(result, "change", launch);
+}
+
+std::string CudaDevice::Graph::launch() {
+  Current current(device);
+  CUresult result = current.result;
+  if (RELAX_LIKELY(result == CUDA_SUCCESS))
+    result = driver.cuGraphLaunch(exec, /*stream=*/nullptr);
+  if (RELAX_LIKELY(result == CUDA_SUCCESS))
+    return "";
+  return driver.words(result,
+                      ("launch a graph of " +
+                       countText(static_cast<int64_t>(nodes.size()), "kernel"))
+                          .c_str(),
+                      device.id);
+}
+
+std::unique_ptr<DeviceGraph>
+CudaDevice::makeGraph(const std::vector<RecordedLaunch> &launches,
+                      std::string &reason) {
+  auto graph = std::make_unique<Graph>(*this);
+  reason = graph->make(launches);
+  return reason.empty() ? std::move(graph) : nullptr;
 }
 
 //===----------------------------------------------------------------------===//

@@ -15,6 +15,7 @@
 
 #include "Internal.h"
 #include "Pool.h"
+#include "Recording.h"
 
 #include <cerrno>
 
@@ -159,6 +160,12 @@ std::string Device::launch(void *, const char *, const Launch &) {
   return refuse(*this);
 }
 
+std::unique_ptr<DeviceGraph>
+Device::makeGraph(const std::vector<RecordedLaunch> &, std::string &reason) {
+  reason = refuse(*this);
+  return nullptr;
+}
+
 //===----------------------------------------------------------------------===//
 // All devices
 //===----------------------------------------------------------------------===//
@@ -190,6 +197,7 @@ std::string relax_runtime::copyBytes(void *to, Device &toDevice,
                                      size_t bytes) {
   if (bytes == 0)
     return "";
+  refuseRecording("it copies tensors from or to a device");
   Device &one = toDevice.isHost() ? fromDevice : toDevice;
   return one.copy(to, toDevice, from, fromDevice, bytes);
 }

@@ -17,8 +17,10 @@
 #include "relax_runtime.h"
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <tvm/ffi/tvm_ffi.h>
+#include <vector>
 
 namespace relax_runtime {
 
@@ -39,6 +41,47 @@ struct Launch {
   int64_t blocks[3], threads[3], sharedBytes;
   const int64_t *args;
   int32_t numArgs;
+};
+
+// A launch of a kernel that was found.
+struct KernelLaunch {
+  void *kernel;
+  const char *name;
+  Launch launch;
+};
+
+// A launch that keeps its parameters, each with its kind: see
+// relax_device_launch.
+struct RecordedLaunch {
+  RecordedLaunch(const KernelLaunch &given, const char *kinds)
+      : kernel(given.kernel), name(given.name), kinds(kinds),
+        args(given.launch.args, given.launch.args + given.launch.numArgs),
+        sizes(given.launch) {}
+
+  KernelLaunch get() const {
+    Launch launch = sizes;
+    launch.args = args.data();
+    return {kernel, name.c_str(), launch};
+  }
+  bool isAddress(size_t index) const { return kinds[index] == 'p'; }
+
+  void *kernel;
+  std::string name, kinds;
+  std::vector<int64_t> args;
+
+private:
+  Launch sizes;
+};
+
+// Launches, one after the other, that a device makes at once. Its functions
+// return what went wrong.
+class DeviceGraph {
+public:
+  virtual ~DeviceGraph() = default;
+  // Gives a launch other parameters, from the next run on.
+  virtual std::string update(size_t index, const KernelLaunch &launch) = 0;
+  // Makes all launches, after what was launched before, and does not wait.
+  virtual std::string launch() = 0;
 };
 
 class Device {
@@ -71,6 +114,12 @@ public:
   // Launches a kernel, after what was launched before, and does not wait.
   virtual std::string launch(void *kernel, const char *name,
                              const Launch &launch);
+
+  // Whether the device can make graphs.
+  virtual bool hasGraphs() const { return false; }
+  // NULL where it cannot make this one; then says why.
+  virtual std::unique_ptr<DeviceGraph>
+  makeGraph(const std::vector<RecordedLaunch> &launches, std::string &reason);
 
   const DLDevice id;
   // The pool of this device. Never NULL.

@@ -13,6 +13,7 @@
 
 #include "Objects.h"
 #include "Packed.h"
+#include "Recording.h"
 
 using namespace relax_runtime;
 
@@ -54,6 +55,10 @@ int relax_function_get(const relax_site *site, TVMFFIAny *dst, void **cache,
 //===----------------------------------------------------------------------===//
 // Calls
 //===----------------------------------------------------------------------===//
+
+// What a packed function or a closure does is not known.
+static constexpr const char *kCallsFunction =
+    "it calls packed functions or closures";
 
 // Calls with the arguments side by side in `packed`, as views: the slots keep
 // them alive.
@@ -108,6 +113,7 @@ RELAX_COLD static int ownResult(const relax_site *site, TVMFFIAny *result) {
 int relax_runtime::callPackedArgs(const relax_site *site,
                                   TVMFFIObject *function, const TVMFFIAny *args,
                                   int32_t nargs, TVMFFIAny *result) {
+  refuseRecording(kCallsFunction);
   if (!RELAX_LIKELY(TVMFFIFunctionGetCellPtr(function)->safe_call(
                         function, args, nargs, result) == 0)) {
     owned(result).reset();
@@ -125,6 +131,7 @@ int relax_function_call(const relax_site *site, TVMFFIAny *dst,
                         const TVMFFIAny *const *args) {
   if (!RELAX_LIKELY(callee->type_index == kTVMFFIFunction))
     return raiseNotFunction(site, callee);
+  refuseRecording(kCallsFunction);
   TVMFFIObject *function = callee->v_obj;
   TVMFFIAny result = {};
   if (call(TVMFFIFunctionGetCellPtr(function)->safe_call, function, nargs, args,

@@ -14,6 +14,7 @@
 
 #include "Device.h"
 #include "Objects.h"
+#include "Recording.h"
 
 #include <mutex>
 
@@ -79,7 +80,8 @@ int32_t relax_device_launch(const relax_site *site, void **kernel_cache,
                             void **image_cache, const char *image,
                             const char *name, int32_t device_type,
                             int32_t device_id, const int64_t *sizes,
-                            const int64_t *args, int32_t num_args) {
+                            const int64_t *args, int32_t num_args,
+                            const char *kinds) {
   RELAX_SAFE_CALL_BEGIN();
   Launch launch = {{sizes[0], sizes[1], sizes[2]},
                    {sizes[3], sizes[4], sizes[5]},
@@ -98,6 +100,8 @@ int32_t relax_device_launch(const relax_site *site, void **kernel_cache,
         Kernel{kernel_cache, image_cache, image, name}.load(*device, &kernel);
   if (RELAX_LIKELY(wrong.empty()))
     wrong = device->launch(kernel, name, launch);
+  if (Recording *recording = Recording::current())
+    recording->addLaunch(*device, {kernel, name, launch}, kinds);
   if (!RELAX_LIKELY(wrong.empty()))
     return raiseError(site, "RuntimeError", wrong);
   RELAX_SAFE_CALL_END();

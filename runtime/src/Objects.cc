@@ -17,6 +17,8 @@
 
 #include "Objects.h"
 
+#include "Recording.h"
+
 #include <algorithm>
 
 using namespace relax_runtime;
@@ -202,7 +204,7 @@ static void releaseStorage(void *self, int flags) {
   auto *storage =
       ffi::detail::ObjectUnsafe::RawObjectPtrFromUnowned<StorageObj>(object);
   if (flags & kTVMFFIObjectDeleterFlagBitMaskStrong && storage->memory)
-    Pool::free(storage->memory);
+    freeRemote(storage->memory);
   if (flags & kTVMFFIObjectDeleterFlagBitMaskWeak)
     Pool::free(Block::of(self));
 }
@@ -227,7 +229,7 @@ static TVMFFIObject *makeRemoteStorage(Pool &pool, uint64_t bytes) noexcept {
   Block *block = hostPool().allocate(sizeof(Block) + sizeof(StorageObj));
   if (!block)
     return nullptr;
-  Block *memory = pool.allocate(std::max<uint64_t>(bytes, 1));
+  Block *memory = allocateRemote(pool, std::max<uint64_t>(bytes, 1));
   if (!memory) {
     Pool::free(block);
     return nullptr;

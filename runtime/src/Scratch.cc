@@ -13,6 +13,7 @@
 
 #include "Device.h"
 #include "Objects.h"
+#include "Recording.h"
 
 #include <algorithm>
 
@@ -101,7 +102,7 @@ void relax_scratch_free(void *memory) {
   if (scratch->older)
     scratch->older->newer = scratch->newer;
   if (scratch->remote)
-    Pool::free(scratch->remote);
+    freeRemote(scratch->remote);
   Pool::free(scratch->block);
 }
 
@@ -125,7 +126,7 @@ void *relax_device_scratch_alloc(const relax_site *site, int64_t bytes,
   if (!head)
     return nullptr;
   // A launch of an empty kernel has an address to pass, too.
-  Block *block = device->pool->allocate(std::max<int64_t>(bytes, 1));
+  Block *block = allocateRemote(*device->pool, std::max<int64_t>(bytes, 1));
   if (!block) {
     relax_scratch_free(head);
     return raiseScratch(site, bytes);

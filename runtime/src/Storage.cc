@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Recording.h"
 #include "Tensor.h"
 
 #include <tvm/ffi/reflection/registry.h>
@@ -45,6 +46,12 @@ RELAX_COLD static int raiseShape(const relax_site *site, int32_t ndim,
   return raiseMemory(site, describeTensor(tensor));
 }
 
+// What writes memory of the host would have to run again.
+static void noteHostMemory(const Device &device) noexcept {
+  if (device.isHost())
+    refuseRecording("it computes on the host");
+}
+
 // On a device that is not a host: storage, and a view of all of it.
 static TVMFFIObject *makeRemoteTensor(Device &device, int32_t ndim,
                                       const int64_t *dims, DLDataType dtype,
@@ -65,6 +72,7 @@ int relax_runtime::allocTensor(const relax_site *site, TVMFFIAny *dst,
   uint64_t bytes;
   if (!RELAX_LIKELY(countBytes(ndim, dims, dtype, &bytes)))
     return raiseShape(site, ndim, dims, dtype);
+  noteHostMemory(device);
   TVMFFIObject *tensor =
       RELAX_LIKELY(device.isHost())
           ? makeTensor(*device.pool, ndim, dims, dtype, bytes)
@@ -100,6 +108,7 @@ int relax_storage_alloc(const relax_site *site, TVMFFIAny *dst, int64_t bytes,
   Device *device = getDevice(site, device_type, device_id);
   if (!RELAX_LIKELY(device != nullptr))
     return -1;
+  noteHostMemory(*device);
   TVMFFIObject *storage =
       makeStorage(*device->pool, static_cast<uint64_t>(bytes));
   if (!RELAX_LIKELY(storage != nullptr))

@@ -278,7 +278,7 @@ struct Caches {
                  int32_t device = 0) {
     const int64_t params[] = {7, -1};
     return relax_device_launch(&kSite, &kernel, &this->image, image, name,
-                               kDLCUDA, device, sizes, params, 2);
+                               kDLCUDA, device, sizes, params, 2, "vv");
   }
 };
 } // namespace

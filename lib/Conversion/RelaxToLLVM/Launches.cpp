@@ -91,6 +91,14 @@ static Value toBits(ImplicitLocOpBuilder &builder, Value value) {
   return LLVM::ZExtOp::create(builder, word, value);
 }
 
+/// A character for each parameter: whether it is an address.
+static std::string getKinds(ValueRange parameters) {
+  std::string kinds;
+  for (Value parameter : parameters)
+    kinds += isa<LLVM::LLVMPointerType>(parameter.getType()) ? 'p' : 'v';
+  return kinds;
+}
+
 /// An array on the stack of a function.
 Value LaunchLowering::makeArray(ImplicitLocOpBuilder &builder,
                                 func::FuncOp func, ValueRange values) {
@@ -165,7 +173,8 @@ LogicalResult LaunchLowering::lower(gpu::LaunchFuncOp op) {
        runtime.string(builder, op.getKernelName().getValue()),
        i32(builder, *getDLDeviceType(device)), i32(builder, device.getDevId()),
        makeArray(builder, func, sizes), makeArray(builder, func, *parameters),
-       i32(builder, parameters->size())});
+       i32(builder, parameters->size()),
+       runtime.string(builder, getKinds(*parameters))});
   (void)status;
   op.erase();
   return success();

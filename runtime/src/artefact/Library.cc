@@ -104,12 +104,13 @@ void Library::read() {
   checkProcessor();
   Artefact artefact =
       readArtefact(findAppended(image, Verify::All), Verify::All);
+  bool usesGraphs = artefact.metadata["cuda_graph"] == "yes";
   vm::Executable loaded = std::move(artefact).makeExecutable();
   std::vector<std::pair<std::string, void *>> symbols;
   for (int32_t i = 0; i < table->num_symbols; ++i)
     symbols.emplace_back(table->symbol_names[i], table->symbols[i]);
   bindSymbols(loaded, symbols, ffi::Any(), image->source);
-  vm::VirtualMachine machine(loaded);
+  vm::VirtualMachine machine(loaded, usesGraphs);
   for (int32_t i = 0; i < table->num_exports; ++i) {
     held.push_back(machine->getFunction(table->exports[i]));
     functions.push_back(

@@ -14,6 +14,7 @@
 #include "../ADT.h"
 #include "Builtins.h"
 #include "Documentation.h"
+#include "FunctionGraphs.h"
 #include "Instrument.h"
 #include "TimeEvaluator.h"
 #include "VirtualMachine.h"
@@ -109,6 +110,21 @@ static VirtualMachine makeVirtualMachine(Executable executable) {
   return VirtualMachine(std::move(executable));
 }
 
+static VirtualMachine makeReplaying(Executable executable) {
+  return VirtualMachine(std::move(executable), /*usesGraphs=*/true);
+}
+
+// Of a function: graphs, calls that were replayed, bytes that graphs hold, and
+// why another call was not.
+static ffi::Array<ffi::Any> getGraphs(VirtualMachine vm, ffi::String name) {
+  int64_t index = vm->getExecutable().findFunction({name.data(), name.size()});
+  FunctionGraphs *graphs = index < 0 ? nullptr : vm->getGraphs(index);
+  FunctionGraphs::Statistics found;
+  if (graphs)
+    found = graphs->statistics();
+  return {found.graphs, found.replays, found.bytes, ffi::String(found.reason)};
+}
+
 static ffi::Function getFunction(VirtualMachine vm, ffi::String name) {
   return vm->getFunction({name.data(), name.size()});
 }
@@ -180,7 +196,9 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("relax_mlir.vm.constants", getConstants)
       .def("relax_mlir.vm.bind", bindSymbols)
       .def("relax_mlir.vm.create", makeVirtualMachine)
+      .def("relax_mlir.vm.create_replaying", makeReplaying)
       .def("relax_mlir.vm.get_function", getFunction)
+      .def("relax_mlir.vm.graphs", getGraphs)
       .def("relax_mlir.vm.instructions", getInstructions)
       .def("relax_mlir.vm.set_instrument", setInstrument)
       .def_packed("relax_mlir.vm.profile", profilePacked)

@@ -14,14 +14,18 @@
 #include "VirtualMachine.h"
 
 #include "Builtins.h"
+#include "FunctionGraphs.h"
 
 using namespace relax_runtime;
 using namespace relax_runtime::vm;
 
-VirtualMachineObj::VirtualMachineObj(Executable executable)
-    : executable(std::move(executable)) {
+VirtualMachineObj::VirtualMachineObj(Executable given, bool usesGraphs)
+    : executable(std::move(given)) {
   packed.resize(getParts().packed.size());
   named.resize(getParts().strings.size());
+  if (usesGraphs)
+    for (const FunctionCode &code : executable->getProgram().getFunctions())
+      graphs.push_back(std::make_unique<FunctionGraphs>(code));
 }
 
 VirtualMachineObj::~VirtualMachineObj() {
@@ -44,6 +48,16 @@ static int callBytecode(void *self, const TVMFFIAny *args, int32_t nargs,
   return runFunction(vm, *static_cast<const FunctionCode *>(closure->code),
                      reinterpret_cast<TVMFFIAny *>(closure->captures()), args,
                      nargs, result);
+}
+
+// The same where calls may be replayed.
+static int callReplaying(void *self, const TVMFFIAny *args, int32_t nargs,
+                         TVMFFIAny *result) {
+  ClosureObj *closure = static_cast<ClosureObj *>(self);
+  auto *vm =
+      const_cast<VirtualMachineObj *>(closure->root.as<VirtualMachineObj>());
+  const auto *code = static_cast<const FunctionCode *>(closure->code);
+  return vm->getGraphs(code->index)->call(vm, args, nargs, result);
 }
 
 const FunctionCode *
@@ -80,6 +94,10 @@ ClosureObj *relax_runtime::vm::makeClosure(VirtualMachineObj *vm,
   return closure;
 }
 
+FunctionGraphs *VirtualMachineObj::getGraphs(int64_t index) const {
+  return graphs.empty() ? nullptr : graphs[static_cast<size_t>(index)].get();
+}
+
 ffi::Function VirtualMachineObj::getFunction(std::string_view name) {
   int64_t index = executable->findFunction(name);
   if (index < 0 || getParts().functions[index].isPrivate)
@@ -93,6 +111,8 @@ ffi::Function VirtualMachineObj::getFunction(std::string_view name) {
                                "calls it";
   ClosureObj *closure =
       makeClosure(this, code, code.def->structInfo.c_str(), 0, nullptr);
+  if (!graphs.empty())
+    closure->setBytecode(callReplaying, &code);
   TVMFFIAny value = {};
   value.type_index = kTVMFFIFunction;
   value.v_obj = ffi::detail::ObjectUnsafe::GetHeader(closure);

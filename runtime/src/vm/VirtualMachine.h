@@ -19,9 +19,13 @@
 
 namespace relax_runtime::vm {
 
+class FunctionGraphs;
+
 class VirtualMachineObj : public ffi::Object {
 public:
-  explicit VirtualMachineObj(Executable executable);
+  // With `usesGraphs`, functions replay the launches of calls as graphs where
+  // they can.
+  explicit VirtualMachineObj(Executable executable, bool usesGraphs = false);
   ~VirtualMachineObj();
 
   const ExecutableObj &getExecutable() const { return *executable.get(); }
@@ -34,6 +38,8 @@ public:
   // The public function `name` as a tvm-ffi Function that keeps the VM alive.
   // Throws ValueError.
   ffi::Function getFunction(std::string_view name);
+  // The graphs of a function by its index; NULL where it uses none.
+  FunctionGraphs *getGraphs(int64_t index) const;
 
   // The packed function with index `index`, looked up on the first call. NULL
   // with an error where there is none.
@@ -85,6 +91,8 @@ private:
   Executable executable;
   // Filled once each, atomically.
   std::vector<void *> packed, named;
+  // By the index of a function; empty where no graphs are used.
+  std::vector<std::unique_ptr<FunctionGraphs>> graphs;
   std::atomic<bool> observed{false};
   std::mutex observerMutex;
   std::shared_ptr<Observer> observer;
@@ -92,9 +100,9 @@ private:
 
 class VirtualMachine : public ffi::ObjectRef {
 public:
-  explicit VirtualMachine(Executable executable)
-      : ffi::ObjectRef(
-            ffi::make_object<VirtualMachineObj>(std::move(executable))) {}
+  explicit VirtualMachine(Executable executable, bool usesGraphs = false)
+      : ffi::ObjectRef(ffi::make_object<VirtualMachineObj>(
+            std::move(executable), usesGraphs)) {}
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(VirtualMachine, ffi::ObjectRef,
                                                 VirtualMachineObj);
 };

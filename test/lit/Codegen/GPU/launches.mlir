@@ -1,6 +1,7 @@
 // RUN: relax-opt %s -gpu-kernel-outlining -relax-gather-device-kernels | FileCheck %s --check-prefix=GATHER
 // RUN: relax-opt %s -relax-phase-llvm | FileCheck %s
 // RUN: relax-opt %s -relax-phase-llvm | FileCheck %s --check-prefix=PTX
+// RUN: relax-opt %s -relax-phase-llvm | FileCheck %s --check-prefix=KINDS
 
 // One module for the kernels of a target, with names that PTX can have.
 // GATHER: gpu.launch_func @relax_device_sm_90::@relax_f_1
@@ -8,6 +9,9 @@
 // GATHER: gpu.module @relax_device_sm_90 [#nvvm.target<O = 3, chip = "sm_90">]
 // GATHER: gpu.func @relax_f_1
 // GATHER: gpu.func @relax_g
+
+// Which parameters are addresses: of a memref, the first two.
+// KINDS: llvm.mlir.global internal constant @relax.string{{.*}}"ppvvv\00"
 
 // The PTX is a constant; a launch has the sizes and parameters in memory, and
 // may fail.
