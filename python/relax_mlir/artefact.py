@@ -25,6 +25,7 @@ import tvm_ffi
 from relax_runtime._ffi import artefact_function
 from relax_runtime.artefact import (
     CACHE_KEY,
+    CUDA_GRAPH,
     EXTERNAL,
     FEATURES,
     PROFILED,
@@ -157,8 +158,9 @@ class Executable(relax_runtime.Executable):
         target: native.NativeTarget | None = None,
         *,
         is_profiled: bool = False,
+        cuda_graph: bool = False,
     ) -> None:
-        super().__init__(handle, exec_mode, is_profiled=is_profiled)
+        super().__init__(handle, exec_mode, is_profiled=is_profiled, cuda_graph=cuda_graph)
         self.code = code
         self._target = target or native.NativeTarget()
         self._linked: LinkedModules | None = None
@@ -197,6 +199,7 @@ class Executable(relax_runtime.Executable):
             "producer": "relax-mlir",
             FEATURES: ",".join(needs),
             **({PROFILED: "yes"} if self.is_profiled else {}),
+            **({CUDA_GRAPH: "yes"} if self.cuda_graph else {}),
             **({EXTERNAL: self._linked.to_text()} if self._linked else {}),
         }
 
@@ -366,8 +369,13 @@ def load(source: str | os.PathLike[str] | bytes, *, verify: bool = True) -> Exec
     if not isinstance(source, bytes) and is_library(source):
         library = load_library(source)
         path = str(Path(source).absolute())
-        code, is_profiled = _LibraryCode(path), library.is_profiled
-        return Executable(library.handle, code, library.exec_mode, is_profiled=is_profiled)
+        return Executable(
+            library.handle,
+            _LibraryCode(path),
+            library.exec_mode,
+            is_profiled=library.is_profiled,
+            cuda_graph=library.cuda_graph,
+        )
     return _executable_of(read(source, verify=verify))
 
 
@@ -408,8 +416,13 @@ def _executable_of(contents: Contents) -> Executable:
     except ValueError as error:
         raise ValueError(f"{contents.name}: section 'object': {error}") from None
     linked.bind(contents.handle, contents.name)
-    is_profiled = contents.is_profiled
-    executable = Executable(contents.handle, linked, contents.exec_mode, is_profiled=is_profiled)
+    executable = Executable(
+        contents.handle,
+        linked,
+        contents.exec_mode,
+        is_profiled=contents.is_profiled,
+        cuda_graph=contents.cuda_graph,
+    )
     executable.link(external)
     return executable
 

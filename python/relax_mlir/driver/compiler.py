@@ -21,15 +21,19 @@ from ..artefact import Executable, LinkedCode, MachineCode
 from ..core.diagnostics import raise_errors
 from ..core.forks import compiling
 from ..core.ir_module import IRModule, ModuleLike, as_module
+from ..core.vdevice import GLOBAL_INFO
 from ..external import link
 from ..progress import ProgressLike, Reporter
 from ..target import Target, TargetLike
-from ..transform import PassContext, fold_constant
+from ..transform import PassContext, fold_constant, register_config_option
 from ..transform.find import find
 from ..transform.options import FEATURES, CompileOptions
 from ..transform.phases import phase, phases, pipeline_of
 from . import compilation_cache
 from .pipeline import run_before
+
+_USE_CUDA_GRAPH = "relax.backend.use_cuda_graph"
+register_config_option(_USE_CUDA_GRAPH, bool, "compile: as the option cuda_graph, as in TVM")
 
 # Makes what evaluates a module: `relax_mlir.reference` sets it.
 make_reference: Any = None
@@ -148,7 +152,14 @@ def _add_code(
             code = LinkedCode(object_file)
             code.bind(program.handle, "the compiled module")
     handle, mode = program.handle, options.exec_mode
-    return Executable(handle, code, mode, info.target, is_profiled=options.profile)
+    return Executable(
+        handle,
+        code,
+        mode,
+        info.target,
+        is_profiled=options.profile,
+        cuda_graph=options.cuda_graph,
+    )
 
 
 # Operations whose callee may write to what it is given.
@@ -170,6 +181,20 @@ def _require_functions(mod: IRModule) -> None:
                 "expected a module of Relax, or one after an earlier phase, but got one after the "
                 f"phase llvm: it has '{op.sym_name.value}'"
             )
+
+
+def _with_graphs(options: CompileOptions, module: IRModule) -> CompileOptions:
+    """Return options that say whether launches are replayed; raise where there are none."""
+    attributes = module.operation.attributes
+    devices = str(attributes[GLOBAL_INFO]) if GLOBAL_INFO in attributes else ""
+    is_on_gpu = options.device == "cuda" or '#relax.vdevice<"cuda' in devices
+    if options.cuda_graph and not is_on_gpu:
+        raise ValueError(
+            'expected the target "cuda", or a program with virtual devices of it, for '
+            "cuda_graph=True, but no kernel runs on a CUDA device"
+        )
+    is_asked = is_on_gpu and PassContext.current().config.get(_USE_CUDA_GRAPH, False)
+    return dataclasses.replace(options, cuda_graph=options.cuda_graph or is_asked)
 
 
 def _for_machine(
@@ -268,7 +293,7 @@ def compile(  # noqa: A001 (the name TVM uses)
         return _evaluated(given, dump_phases)
     machine = Target.parse(target)
     info = native.describe_target(machine.machine)
-    options = _for_machine(options, machine, info)
+    options = _with_graphs(_for_machine(options, machine, info), given)
     # Those who watch want to see passes run.
     is_watched = dump_phases is not None or PassContext.current().instruments
     cache = None if is_watched else compilation_cache.from_environment()

@@ -41,8 +41,15 @@ CHOICES: dict[str, tuple[Any, ...]] = {
 }
 # The architectures that LLVM writes code for, from the oldest that kernels are written for on.
 _ARCHS = tuple(f"sm_{n}" for n in (80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121))
-# Those that no pipeline of MLIR has: they are about passes in Python, and about LLVM.
-_OF_PYTHON = {"opt_level", "fold_constants", "combine_matmuls", "precision", "weights"}
+# Those that no pipeline of MLIR has: they are about passes in Python, LLVM and the runtime.
+_OF_PYTHON = {
+    "opt_level",
+    "fold_constants",
+    "combine_matmuls",
+    "precision",
+    "weights",
+    "cuda_graph",
+}
 
 
 @dataclass(frozen=True)
@@ -101,6 +108,9 @@ class CompileOptions:
         Whether functions in machine code say when a call begins and ends, so that
         `VirtualMachine.profile` measures each. Without a profile that costs a few nanoseconds a
         call. Functions in bytecode can always be profiled.
+    cuda_graph : bool
+        Whether calls on a CUDA device replay the launches of an earlier call with arguments of the
+        same sizes, which takes less time than launching kernels one by one; see `docs/GPU.md`.
     debug_info : bool
         Whether machine code has the lines of the program, for debuggers and profilers.
     device : str
@@ -155,6 +165,7 @@ class CompileOptions:
     winograd: bool = True
     fast_math: bool = False
     profile: bool = False
+    cuda_graph: bool = False
     debug_info: bool = False
     device: str = ""
     device_arch: str = ""

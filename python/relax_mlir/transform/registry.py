@@ -55,7 +55,9 @@ NOT_HERE = {
     "MetaScheduleApplyDatabase": _TUNING,
     "MetaScheduleTuneIRMod": _TUNING,
     "MetaScheduleTuneTIR": _TUNING,
-    "RewriteCUDAGraph": "launches of kernels are not captured",
+    "RewriteCUDAGraph": (
+        "compile(cuda_graph=True) replays the launches of whole calls, of any sizes"
+    ),
     "SpecializePrimFuncBasedOnCallSite": (
         "kernels name no device, and run on that of their tensors"
     ),

@@ -35,12 +35,13 @@ from .recursion import recursion_limit, set_recursion_limit
 from .tensor import Tensor
 from .threads import get_num_threads, set_num_threads
 from .time_evaluator import BenchmarkResult
-from .virtual_machine import Replace, VirtualMachine, VMInstrumentReturnKind
+from .virtual_machine import CudaGraphs, Replace, VirtualMachine, VMInstrumentReturnKind
 
 __all__ = [
     "ADT",
     "LIBRARY",
     "BenchmarkResult",
+    "CudaGraphs",
     "Executable",
     "FunctionInfo",
     "MemoryStats",

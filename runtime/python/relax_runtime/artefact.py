@@ -35,6 +35,8 @@ _EXEC_MODES = ("compiled", "bytecode")
 FEATURES = "features"
 # The key that says, with the value "yes", that calls of machine code can be profiled.
 PROFILED = "profiled"
+# The key that says, with the value "yes", that calls replay launches as CUDA graphs.
+CUDA_GRAPH = "cuda_graph"
 # The key under which the functions of other libraries are kept that the program calls.
 EXTERNAL = "external"
 # The key under which the compilation cache stores the name of its entry.
@@ -62,6 +64,8 @@ class Contents:
         The features of processors that the code uses; None where the file does not say.
     is_profiled : bool
         Whether calls of functions in machine code can be profiled.
+    cuda_graph : bool
+        Whether calls replay launches as CUDA graphs.
     cache_key : str
         The name that the compilation cache gave the file; empty for all other files.
     external : str
@@ -78,6 +82,7 @@ class Contents:
     object_file: bytes
     needs: tuple[str, ...] | None
     is_profiled: bool
+    cuda_graph: bool
     cache_key: str
     external: str
 
@@ -133,14 +138,15 @@ def read(source: str | os.PathLike[str] | bytes, *, verify: bool = True) -> Cont
         tuple(map(str, code["symbols"])),
         bytes(code["object"]),
         None if needs is None else tuple(filter(None, str(needs).split(","))),
-        _is_profiled(metadata),
+        _says_yes(metadata, PROFILED),
+        _says_yes(metadata, CUDA_GRAPH),
         str(metadata.get(CACHE_KEY, "")),
         str(metadata.get(EXTERNAL, "")),
     )
 
 
-def _is_profiled(metadata: Mapping[str, str]) -> bool:
-    return bool(metadata.get(PROFILED, "") == "yes")
+def _says_yes(metadata: Mapping[str, str], key: str) -> bool:
+    return bool(metadata.get(key, "") == "yes")
 
 
 def path_text(path: str | os.PathLike[str]) -> str:
@@ -178,7 +184,12 @@ def load_library(path: str | os.PathLike[str]) -> Executable:
             f"{place}: expected a library, but this is an .rx file: give it that ending"
         )
     handle = _load_library(place)
-    executable = Executable(handle, is_profiled=_is_profiled(_load_appended(place, False)[2]))
+    metadata = _load_appended(place, False)[2]
+    executable = Executable(
+        handle,
+        is_profiled=_says_yes(metadata, PROFILED),
+        cuda_graph=_says_yes(metadata, CUDA_GRAPH),
+    )
     if not any(function.is_bytecode for function in executable.functions):
         executable.exec_mode = "compiled"
     return executable
@@ -243,7 +254,12 @@ def load(source: str | os.PathLike[str] | bytes, *, verify: bool = True) -> Exec
     else:
         _check_processor(contents)
         _link(contents.handle, contents.object_file, list(contents.symbols), contents.name)
-    executable = Executable(contents.handle, contents.exec_mode, is_profiled=contents.is_profiled)
+    executable = Executable(
+        contents.handle,
+        contents.exec_mode,
+        is_profiled=contents.is_profiled,
+        cuda_graph=contents.cuda_graph,
+    )
     if functions is not None:
         executable.bind(keep_alive=functions)
     return executable

@@ -22,6 +22,7 @@ _packed = vm_function("packed")
 _constants = vm_function("constants")
 _bind = vm_function("bind")
 _create = vm_function("create")
+_create_replaying = vm_function("create_replaying")
 _get_function = vm_function("get_function")
 _instructions = vm_function("instructions")
 _adt = vm_function("adt")
@@ -114,6 +115,8 @@ class Executable:
     is_profiled : bool
         Whether functions in machine code say when a call begins and ends; see
         `VirtualMachine.profile`.
+    cuda_graph : bool
+        Whether calls replay the launches of earlier ones; see `VirtualMachine.cuda_graphs`.
 
     Examples
     --------
@@ -126,13 +129,19 @@ class Executable:
     """
 
     def __init__(
-        self, handle: tvm_ffi.Object, exec_mode: str = "bytecode", *, is_profiled: bool = False
+        self,
+        handle: tvm_ffi.Object,
+        exec_mode: str = "bytecode",
+        *,
+        is_profiled: bool = False,
+        cuda_graph: bool = False,
     ) -> None:
         if not isinstance(handle, _Handle):
             raise TypeError(f"expected an object of type relax_mlir.Executable, but got {handle!r}")
         self.handle = handle
         self.exec_mode = exec_mode
         self.is_profiled = is_profiled
+        self.cuda_graph = cuda_graph
         self._known: dict[str, Any] = {}
 
     def __repr__(self) -> str:
@@ -252,7 +261,7 @@ class Executable:
         ValueError
             If the machine code is for another processor, and this one lacks something.
         """
-        return _create(self.handle)
+        return (_create_replaying if self.cuda_graph else _create)(self.handle)
 
     def look_up(self, name: str, machine: tvm_ffi.Object | None = None) -> Any:
         """Return a public function, which keeps the code and the constants alive.

@@ -24,6 +24,7 @@ from .time_evaluator import BenchmarkResult, time_evaluator
 
 _set_instrument = vm_function("set_instrument")
 _profile = vm_function("profile")
+_graphs = vm_function("graphs")
 
 
 class VMInstrumentReturnKind(IntEnum):
@@ -46,6 +47,28 @@ class Replace:
     """
 
     value: Any
+
+
+@dataclass(frozen=True)
+class CudaGraphs:
+    """The CUDA graphs of a function.
+
+    Attributes
+    ----------
+    graphs : int
+        How many there are, one for each set of sizes of arguments.
+    replays : int
+        How many calls replayed one.
+    memory : int
+        The bytes of the device that they hold.
+    reason : str
+        Why the last call that could not be replayed could not; empty where there was none.
+    """
+
+    graphs: int
+    replays: int
+    memory: int
+    reason: str
 
 
 DeviceLike = str | tvm_ffi.Device
@@ -324,6 +347,23 @@ class VirtualMachine(StatefulCalls):
         measure = functools.partial(_profile, self.handle, name, max_events)
         raw = self._with_arguments_of(name, measure)(*args, **named)
         return make_report(name, raw, self.executable.instructions)
+
+    def cuda_graphs(self, name: str) -> CudaGraphs:
+        """Return what CUDA graphs do for a function of a program with ``cuda_graph=True``.
+
+        Parameters
+        ----------
+        name : str
+            A public function.
+
+        Examples
+        --------
+        >>> vm = VirtualMachine(Executable.assemble("function main(x) { ret %0 }"))
+        >>> vm.cuda_graphs("main")
+        CudaGraphs(graphs=0, replays=0, memory=0, reason='')
+        """
+        self[name]  # which knows the names
+        return CudaGraphs(*_graphs(self.handle, name))
 
     def time_evaluator(
         self,
