@@ -7,11 +7,15 @@ which PyTorch brings along.
 
     python benchmarks/gpu.py save programs
     python benchmarks/gpu.py measure programs
+
+The case `layers` is a stack of small layers, whose time is that of launches: without CUDA graphs,
+and with, in PyTorch too.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import math
 import statistics
 from collections.abc import Callable
@@ -21,6 +25,8 @@ from typing import Any
 
 DTYPES = ("float32", "float16", "bfloat16")
 ROWS = 8192
+# The end of the names of programs that replay launches.
+GRAPHS = "-graphs"
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,8 @@ class Case:
         Of the sizes, where the speed is that of arithmetic.
     sizes : tuple of dict
         Each is measured.
+    graphs : tuple of bool
+        Whether launches are replayed as CUDA graphs; each is measured.
     """
 
     shapes: tuple[tuple[str | int, ...], ...]
@@ -48,6 +56,7 @@ class Case:
     passes: int = 0
     flops: Callable[[dict[str, int]], int] | None = None
     sizes: tuple[dict[str, int], ...] = ({"m": ROWS, "n": ROWS},)
+    graphs: tuple[bool, ...] = (False,)
 
     def shape_of(self, index: int, sizes: dict[str, int]) -> list[int]:
         """Return the shape of a parameter."""
@@ -93,6 +102,24 @@ PRODUCTS = tuple(
 def product(shapes: Any, ours: Callable[..., Any], theirs: Callable[..., Any]) -> Case:
     """Return the case of a product of matrices, with what follows it."""
     return Case(shapes, ours, theirs, flops=lambda s: 2 * s[M] * s[N] * s[K], sizes=PRODUCTS)
+
+
+LAYERS = 20
+
+
+def stack(op: Any, x: Any, *params: Any) -> Any:
+    """Return small layers, one after the other: a product, an addition and a normalization."""
+    for weights, bias in zip(params[::2], params[1::2], strict=True):
+        y = op.nn.relu(op.add(op.matmul(x, weights), bias))
+        x = op.nn.softmax(op.add(x, y))
+    return x
+
+
+def stack_of_torch(torch: Any, x: Any, *params: Any) -> Any:
+    """Return the same, of PyTorch."""
+    for weights, bias in zip(params[::2], params[1::2], strict=True):
+        x = functional(torch).softmax(x + torch.relu(x @ weights + bias), -1)
+    return x
 
 
 HEADS, FEATURES = 16, 64
@@ -151,7 +178,20 @@ CASES = {
         flops=lambda s: 2 * s["n"] * 64 * 64 * 9 * 56 * 56,
         sizes=({"n": 32}, {"n": 1}),
     ),
+    "layers": Case(
+        ((M, 256), *(((256, 256), (256,)) * LAYERS)),
+        stack,
+        stack_of_torch,
+        flops=lambda s: LAYERS * 2 * s[M] * 256 * 256,
+        sizes=({M: 1}, {M: 16}, {M: 64}),
+        graphs=(False, True),
+    ),
 }
+
+
+def path_of(folder: Path, name: str, dtype: str, graphs: bool) -> Path:
+    """Return the file of a program."""
+    return folder / f"{name}-{dtype}{GRAPHS if graphs else ''}.rx"
 
 
 def save(folder: Path, names: list[str], target: dict[str, str], cublas: bool) -> None:
@@ -175,8 +215,9 @@ def save(folder: Path, names: list[str], target: dict[str, str], cublas: bool) -
             made = builder.get()
             if cublas:
                 made = transform.RunCodegen()(backend.partition_for_cublas(made))
-            compiled = relax.compile(made, target={"kind": "cuda", **target})
-            compiled.save(folder / f"{name}-{dtype}.rx")
+            for graphs in case.graphs:
+                ex = relax.compile(made, target={"kind": "cuda", **target}, cuda_graph=graphs)
+                ex.save(path_of(folder, name, dtype, graphs))
 
 
 def timed(torch: Any, call: Callable[[], Any], count: int = 20, repeats: int = 5) -> float:
@@ -195,6 +236,15 @@ def timed(torch: Any, call: Callable[[], Any], count: int = 20, repeats: int = 5
     return statistics.median(times)
 
 
+def captured(torch: Any, call: Callable[[], Any]) -> Callable[[], Any]:
+    """Return what replays the launches of a call of PyTorch."""
+    call()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        call()
+    return lambda: graph.replay()
+
+
 def measure_case(torch: Any, path: Path, case: Case, sizes: dict[str, int], dtype: str) -> None:
     """Print the times of a program and of PyTorch."""
     import relax_runtime
@@ -208,7 +258,9 @@ def measure_case(torch: Any, path: Path, case: Case, sizes: dict[str, int], dtyp
     exact = case.theirs(torch, *[x.float() for x in inputs])
     error = (torch.from_dlpack(main(*inputs)).float() - exact).norm() / exact.norm()
     ours = timed(torch, lambda: main(*inputs))
-    theirs = timed(torch, lambda: case.theirs(torch, *inputs))
+    reference = lambda: case.theirs(torch, *inputs)  # noqa: E731
+    has_graphs = path.stem.endswith(GRAPHS)
+    theirs = timed(torch, captured(torch, reference) if has_graphs else reference)
     work, unit = case.work(sizes, inputs[0].element_size())
     print(
         f"{path.stem:24} {'x'.join(map(str, sizes.values())):16} {ours:9.1f} us "
@@ -224,8 +276,8 @@ def measure(folder: Path, names: list[str]) -> None:
     for name in names or CASES:
         case = CASES[name]
         for dtype in DTYPES:
-            for each in case.sizes:
-                measure_case(torch, folder / f"{name}-{dtype}.rx", case, each, dtype)
+            for graphs, each in itertools.product(case.graphs, case.sizes):
+                measure_case(torch, path_of(folder, name, dtype, graphs), case, each, dtype)
 
 
 def main() -> None:
