@@ -252,6 +252,44 @@ def test_tensors_that_share_memory(mode):
         np.testing.assert_allclose(get(main(left, right)), one + np.exp(two), rtol=1e-5)
 
 
+INPLACE = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def add_one(x: T.handle):
+        n = T.int64()
+        X = T.match_buffer(x, (n,), "float32")
+        for i in range(n):
+            with T.block("add"):
+                vi = T.axis.spatial(n, i)
+                X[vi] = X[vi] + T.float32(1)
+
+    @R.function(pure=False)
+    def main(x: R.Tensor(("n",), "float32"), y: R.Tensor(("n",), "float32")):
+        n = T.int64()
+        t = R.multiply(y, R.const(2.0))
+        z = R.call_tir_inplace(
+            Module.add_one, (x,), inplace_indices=[0], out_sinfo=R.Tensor((n,), "float32")
+        )
+        return (z, R.add(z, t))
+"""
+
+
+@needs_cuda
+@pytest.mark.parametrize("mode", MODES)
+def test_arguments_that_are_changed(mode):
+    """Each call changes the argument that it is given, and returns it."""
+    vm = machine(from_source(INPLACE), mode)
+    states = [put(np.full(4, 10 * i, "float32")) for i in range(2)]
+    for i in range(12):
+        changed, total = vm["main"](states[i % 2], put(np.full(4, i, "float32")))
+        number = 10 * (i % 2) + i // 2 + 1
+        np.testing.assert_array_equal(get(changed), np.full(4, number))
+        np.testing.assert_array_equal(get(states[i % 2]), get(changed))
+        np.testing.assert_array_equal(get(total), np.full(4, number + 2 * i))
+    assert vm.cuda_graphs("main").replays == 10
+
+
 UNIQUE = """
 @I.ir_module
 class Module:
@@ -316,6 +354,34 @@ def test_errors_are_those_of_a_call_that_runs():
         with pytest.raises(ValueError, match=r"argument 'x'"):
             main(put(np.zeros((3, 15), "float32")))
         check(main, rows(3))
+
+
+TWO = """
+@I.ir_module
+class Module:
+    I.module_global_infos({"vdevice": [I.vdevice("cuda", 0), I.vdevice("cuda", 1)]})
+
+    @R.function
+    def main(
+        x: R.Tensor(("n",), "float32", "cuda:0"), y: R.Tensor(("n",), "float32", "cuda:1")
+    ):
+        return (R.exp(x), R.exp(y))
+"""
+
+
+@pytest.mark.skipif(
+    not relax_runtime.has_device("cuda:1"), reason="needs two CUDA devices, which are not here"
+)
+@pytest.mark.parametrize("mode", MODES)
+def test_programs_of_two_devices_run(mode):
+    ex = relax.compile(from_source(TWO), exec_mode=mode, cuda_graph=True)
+    vm, x = relax.VirtualMachine(ex), np.arange(4, dtype="float32")
+    for _ in range(4):
+        first, second = vm["main"](put(x), relax_runtime.tensor(x + 1, "cuda:1"))
+        np.testing.assert_allclose(get(first), np.exp(x), rtol=1e-6)
+        np.testing.assert_allclose(get(second), np.exp(x + 1), rtol=1e-6)
+    found = vm.cuda_graphs("main")
+    assert (found.graphs, found.reason) == (0, "it launches kernels on several devices")
 
 
 @needs_cuda
