@@ -137,6 +137,7 @@ private:
   const char *addPatches();
   const char *addPatch(size_t launch, size_t word);
   bool isUnused(uintptr_t address) const;
+  bool isOfCall(uintptr_t address) const;
   const char *checkConstants() const;
   void takeMemory();
 
@@ -307,7 +308,22 @@ const char *CallGraph::Maker::addPatches() {
     for (size_t j = 0; j < graph.launches[i].args.size() && !reason; ++j)
       if (graph.launches[i].isAddress(j))
         reason = addPatch(i, j);
+      else if (isOfCall(static_cast<uintptr_t>(graph.launches[i].args[j])))
+        reason = "a number that a kernel gets may be an address";
   return reason;
+}
+
+// Whether an address is in memory that is another in each call.
+bool CallGraph::Maker::isOfCall(uintptr_t address) const {
+  return std::any_of(
+             arguments.ranges.begin(), arguments.ranges.end(),
+             [&](const Range &range) { return range.contains(address); }) ||
+         std::any_of(outputs.begin(), outputs.end(), [&](const Block *each) {
+           const auto *block = static_cast<const DeviceBlock *>(each);
+           return Range{reinterpret_cast<uintptr_t>(block->data),
+                        block->bytes()}
+               .contains(address);
+         });
 }
 
 void CallGraph::Maker::takeMemory() {

@@ -238,6 +238,29 @@ class Module:
 
 
 @needs_cuda
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_kernels_that_depend_on_how_memory_is_aligned(dtype):
+    """Products, also of few rows, and attention, on tensor cores and without."""
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorStructInfo(("n", 64), dtype))
+    w = relax.Var("w", relax.TensorStructInfo((64, 64), dtype))
+    with bb.function("main", [x, w]):
+        n = x.struct_info.shape[0]
+        heads = [bb.emit(op.reshape(op.matmul(x, w), (1, n, 4, 16))) for _ in range(3)]
+        y = bb.emit(op.nn.attention(*heads))
+        bb.emit_func_output(op.matmul(op.reshape(y, (n, 64)), w))
+    vm, plain = machine(bb), machine(bb, cuda_graph=False)
+    weights = [put((RNG.standard_normal((64, 64)) / 8).astype(dtype)) for _ in range(2)]
+    for n in (2, 40):
+        for i in range(4):
+            rows = put(RNG.standard_normal((n, 64)).astype(dtype))
+            result = vm["main"](rows, weights[i % 2])
+            np.testing.assert_array_equal(get(result), get(plain["main"](rows, weights[i % 2])))
+    found = vm.cuda_graphs("main")
+    assert (found.replays, found.reason) == (4, "")
+
+
+@needs_cuda
 @pytest.mark.parametrize("mode", MODES)
 def test_tensors_that_share_memory(mode):
     bb = relax.BlockBuilder()
