@@ -136,39 +136,49 @@ void WindowPacker::packPixels(IndexBuilder &b, const Pixels &pixels,
   });
 }
 
+/// Where `place` is, counted from the first row or column of the padding, and
+/// whether it is in the image.
+static std::pair<Value, Value>
+leavePadding(IndexBuilder &b, const Window &window, Value place, Value size) {
+  Value inImage = b.sub(place, b.index(window.padding));
+  // One comparison tells what is before the image, too.
+  return {inImage, b.compare(arith::CmpIPredicate::ult, inImage, size)};
+}
+
 /// The matrix of which a column is the window of a pixel, element by element.
+/// What depends on the pixel alone, or on the element of the window alone, is
+/// the same for many elements.
 static MatrixView viewWindows(IndexBuilder &b, const ConvParts &parts,
                               const Image &image, Value outWidth) {
   MatrixView view = {image.base, image.offset, outWidth, b.index(1)};
   view.element = [&parts, image, outWidth](IndexBuilder &b, Value depth,
-                                           Value pixel) {
-    Value width = b.index(parts.columns.size),
-          size = b.index(parts.rows.size * parts.columns.size);
+                                           Value pixel, Value isInside) {
+    const Window &rows = parts.rows, &columns = parts.columns;
+    Value width = b.index(columns.size),
+          size = b.index(rows.size * columns.size);
     Value channel = b.floorDiv(depth, size), inWindow = b.rem(depth, size);
+    Value windowRow = b.mul(b.floorDiv(inWindow, width), rows.dilation),
+          windowColumn = b.mul(b.rem(inWindow, width), columns.dilation);
+    Value pixelRow = b.mul(b.floorDiv(pixel, outWidth), rows.stride),
+          pixelColumn = b.mul(b.rem(pixel, outWidth), columns.stride);
     auto [row, hasRow] =
-        findInWindow(b, parts.rows, b.floorDiv(pixel, outWidth),
-                     b.floorDiv(inWindow, width), image.height);
+        leavePadding(b, rows, b.add(pixelRow, windowRow), image.height);
     auto [column, hasColumn] =
-        findInWindow(b, parts.columns, b.rem(pixel, outWidth),
-                     b.rem(inWindow, width), image.width);
-    Value place = b.add(
-        b.add(image.offset,
-              b.mul(b.add(b.mul(channel, image.height), row), image.width)),
-        column);
-    Type type = cast<MemRefType>(image.base.getType()).getElementType();
-    auto op = scf::IfOp::create(
-        b, arith::AndIOp::create(b, hasRow, hasColumn),
-        [&](OpBuilder &builder, Location loc) {
-          Value element =
-              memref::LoadOp::create(builder, loc, image.base, place);
-          scf::YieldOp::create(builder, loc, element);
-        },
-        [&](OpBuilder &builder, Location loc) {
-          Value zero = arith::ConstantOp::create(builder, loc,
-                                                 builder.getZeroAttr(type));
-          scf::YieldOp::create(builder, loc, zero);
-        });
-    return op.getResult(0);
+        leavePadding(b, columns, b.add(pixelColumn, windowColumn), image.width);
+    Value ofWindow = b.add(
+        b.mul(b.add(b.mul(channel, image.height), windowRow), image.width),
+        windowColumn);
+    Value ofPixel =
+        b.add(b.add(image.offset,
+                    b.mul(b.sub(pixelRow, b.index(rows.padding)), image.width)),
+              b.sub(pixelColumn, b.index(columns.padding)));
+    for (Value condition : {hasRow, hasColumn})
+      isInside = b.createOrFold<arith::AndIOp>(isInside, condition);
+    Value place = arith::SelectOp::create(b, isInside, b.add(ofWindow, ofPixel),
+                                          b.index(0));
+    Value element = memref::LoadOp::create(b, image.base, place);
+    Value zero = arith::ConstantOp::create(b, b.getZeroAttr(element.getType()));
+    return arith::SelectOp::create(b, isInside, element, zero).getResult();
   };
   return view;
 }
@@ -201,13 +211,17 @@ static void emitImplicitGemm(IndexBuilder &b, func::FuncOp kernel,
   problem.batch = b.mul(getDim(b, output, 0), groups);
   problem.m = b.floorDiv(getDim(b, output, 1), groups);
   problem.n = b.mul(getDim(b, output, 2), outWidth);
-  problem.k = b.mul(whole.channels, parts.rows.size * parts.columns.size);
+  Value depth = b.mul(whole.channels, parts.rows.size * parts.columns.size);
+  // An image of no pixels has padding alone, and no memory.
+  Value hasPixels =
+      b.compare(arith::CmpIPredicate::ne, channelSize, b.index(0));
+  problem.k = b.createOrFold<arith::SelectOp>(hasPixels, depth, b.index(0));
   problem.sumType = b.getF32Type();
   problem.isLhsPacked = parts.hasRowPanels;
-  MatrixView weights = {flatten(b, weight), b.index(0), problem.k, b.index(1)};
+  MatrixView weights = {flatten(b, weight), b.index(0), depth, b.index(1)};
   problem.lhs = [&](IndexBuilder &b, Value batch) {
     MatrixView view = weights;
-    view.offset = b.mul(b.rem(batch, groups), b.mul(problem.m, problem.k));
+    view.offset = b.mul(b.rem(batch, groups), b.mul(problem.m, depth));
     return view;
   };
   if (parts.isPointwise())

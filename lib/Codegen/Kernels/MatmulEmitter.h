@@ -30,8 +30,10 @@ struct MatrixView {
   Value base; // memref<?xT>
   Value offset, rowStride, columnStride;
   /// Of kernels of devices: loads element (i, j) of a matrix that does not lie
-  /// in memory so; only the type of `base` counts then, and which stride is 1.
-  using Element = std::function<Value(IndexBuilder &, Value, Value)>;
+  /// in memory so, or gives 0 where the last value says that it has none; only
+  /// the type of `base` counts then, and which stride is 1. There is memory
+  /// where the product has a depth.
+  using Element = std::function<Value(IndexBuilder &, Value, Value, Value)>;
   Element element = nullptr;
 
   bool hasUnitRows() const { return isConstantIntValue(rowStride, 1); }
@@ -39,8 +41,9 @@ struct MatrixView {
   MatrixView transposed() const {
     MatrixView result = {base, offset, columnStride, rowStride};
     if (element)
-      result.element = [element = element](IndexBuilder &b, Value i, Value j) {
-        return element(b, j, i);
+      result.element = [element = element](IndexBuilder &b, Value i, Value j,
+                                           Value isInside) {
+        return element(b, j, i, isInside);
       };
     return result;
   }

@@ -93,16 +93,13 @@ Value mlir::relax::loadInside(IndexBuilder &b, const MatrixView &matrix,
                               Value numColumns) {
   Value isInside = arith::AndIOp::create(b, b.isBelow(row, numRows),
                                          b.isBelow(column, numColumns));
+  if (matrix.element)
+    return matrix.element(b, row, column, isInside);
   Type type = cast<MemRefType>(matrix.base.getType()).getElementType();
   auto op = scf::IfOp::create(
       b, isInside,
       [&](OpBuilder &builder, Location loc) {
         IndexBuilder in(loc, builder);
-        if (matrix.element) {
-          Value element = matrix.element(in, row, column);
-          scf::YieldOp::create(in, element);
-          return;
-        }
         Value place =
             in.add(matrix.offset, in.add(in.mul(row, matrix.rowStride),
                                          in.mul(column, matrix.columnStride)));
@@ -115,6 +112,28 @@ Value mlir::relax::loadInside(IndexBuilder &b, const MatrixView &matrix,
         scf::YieldOp::create(builder, loc, zero);
       });
   return op.getResult(0);
+}
+
+SmallVector<Value> mlir::relax::loadFirst(
+    IndexBuilder &b, const MatmulProblem &problem,
+    llvm::function_ref<SmallVector<Value>(IndexBuilder &)> load) {
+  SmallVector<Type> types;
+  auto op = scf::IfOp::create(
+      b, b.isBelow(b.index(0), problem.k),
+      [&](OpBuilder &builder, Location loc) {
+        IndexBuilder in(loc, builder);
+        SmallVector<Value> loaded = load(in);
+        llvm::append_range(types, ValueRange(loaded).getTypes());
+        scf::YieldOp::create(in, loaded);
+      },
+      [&](OpBuilder &builder, Location loc) {
+        SmallVector<Value> zeros;
+        for (Type type : types)
+          zeros.push_back(arith::ConstantOp::create(builder, loc,
+                                                    builder.getZeroAttr(type)));
+        scf::YieldOp::create(builder, loc, zeros);
+      });
+  return op.getResults();
 }
 
 void mlir::relax::finishSum(IndexBuilder &b, const MatmulProblem &problem,
@@ -247,8 +266,12 @@ SmallVector<Value> ThreadTiles::sumUp(IndexBuilder &in) {
   Value zero = arith::ConstantOp::create(in, in.getZeroAttr(problem.sumType));
   int64_t numSums = perThread * perThread;
   SmallVector<Value> carried(numSums, zero);
-  llvm::append_range(carried, load(in, lhs, in.index(0)));
-  llvm::append_range(carried, load(in, rhs, in.index(0)));
+  llvm::append_range(carried, loadFirst(in, problem, [&](IndexBuilder &first) {
+                       Elements elements = load(first, lhs, first.index(0));
+                       llvm::append_range(elements,
+                                          load(first, rhs, first.index(0)));
+                       return elements;
+                     }));
   SmallVector<Value> result = in.reduce(
       in.index(0), problem.k, depth, carried,
       [&](IndexBuilder &loop, Value from, ValueRange values) {

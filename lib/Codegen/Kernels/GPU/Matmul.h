@@ -77,6 +77,12 @@ Value areAligned(IndexBuilder &b, ValueRange arguments, Value width,
 Value loadInside(IndexBuilder &b, const MatrixView &matrix, Value row,
                  Value column, Value numRows, Value numColumns);
 
+/// What `load` gives, or zeros where the product has no depth, so that matrices
+/// may have no memory.
+SmallVector<Value>
+loadFirst(IndexBuilder &b, const MatmulProblem &problem,
+          llvm::function_ref<SmallVector<Value>(IndexBuilder &)> load);
+
 /// Takes a sum, complete.
 void finishSum(IndexBuilder &b, const MatmulProblem &problem, Value sum,
                const BlockPlace &place);

@@ -176,7 +176,11 @@ SmallVector<Value> TensorCoreTiles::multiplyStep(IndexBuilder &in, Value stage,
 SmallVector<Value> TensorCoreTiles::sumUp(IndexBuilder &in) {
   const size_t numSums = form.rowTiles() * kColumnTiles * 4;
   SmallVector<Value> carried(numSums, in.f32(0));
-  llvm::append_range(carried, loadStep(in, in.index(0)));
+  if (!form.isLeftAligned || !form.isRightAligned)
+    llvm::append_range(carried,
+                       loadFirst(in, problem, [&](IndexBuilder &first) {
+                         return loadStep(first, first.index(0));
+                       }));
   Value token;
   for (int64_t step = 0; step < kStages - 1; ++step)
     token = copyStep(in, in.index(step), in.index(step));
