@@ -115,8 +115,9 @@ def RelaxMapKernelsToGPUPass
     A kernel on memrefs that has a `relax.device` stays as the part that the host
     runs: it computes sizes, allocates scratch memory of the device and launches.
     Each linalg operation becomes a `gpu.launch` with a thread for each element
-    of its iteration space of parallel loops. What reads or writes memory in
-    another way is run by one thread.
+    of its iteration space of parallel loops. Loops over nothing but linalg
+    operations stay on the host, too. What reads or writes memory in another way is
+    run by one thread.
   }];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",

@@ -10,9 +10,10 @@
 // part of a kernel is what computes with sizes, and allocates. All that touches
 // memory is in launches: a linalg operation, and an scf.parallel, has a thread
 // for each iteration of its parallel loops; the rest is run by one thread, in
-// order. Values that are loaded between launches are loaded in those that use
-// them. Where that would be too late, or sizes depend on what is loaded, the
-// whole kernel is one thread.
+// order. Loops over nothing but linalg operations are of the host, which
+// launches them in each iteration. Values that are loaded between launches are
+// loaded in those that use them. Where that would be too late, or sizes depend
+// on what is loaded, the whole kernel is one thread.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +21,7 @@
 #include "ElementLaunch.h"
 #include "HiddenKernels.h"
 #include "Launch.h"
+#include "LoopLaunch.h"
 #include "Matmul.h"
 #include "RowLaunch.h"
 
@@ -48,37 +50,6 @@ namespace mlir::relax {
 
 using namespace mlir;
 using namespace mlir::relax;
-
-//===----------------------------------------------------------------------===//
-// Launches
-//===----------------------------------------------------------------------===//
-
-/// A thread for each iteration of loops from 0 with steps of 1.
-static void launchIterations(
-    IndexBuilder &b, ArrayRef<Value> sizes,
-    llvm::function_ref<void(IndexBuilder &, ArrayRef<Value>)> body) {
-  Value count = makeProduct(b, sizes);
-  Value threads = b.index(kThreads);
-  launch(b, b.ceilDiv(count, threads), threads, {},
-         [&](IndexBuilder &inside, gpu::LaunchOp op) {
-           Value place = inside.add(inside.mul(op.getBlockIds().x, kThreads),
-                                    op.getThreadIds().x);
-           Value isIn = inside.isBelow(place, count);
-           inside.branch(isIn, [&](IndexBuilder &then) {
-             body(then, delinearize(then, place, sizes));
-           });
-         });
-}
-
-/// Moves the operations of a loop's body, but for its end, to the builder.
-static void moveBody(Block *body, ValueRange variables, IndexBuilder &b,
-                     ArrayRef<Value> indices) {
-  for (auto [variable, index] : llvm::zip(variables, indices))
-    variable.replaceAllUsesWith(index);
-  b.getInsertionBlock()->getOperations().splice(
-      b.getInsertionPoint(), body->getOperations(), body->begin(),
-      std::prev(body->end()));
-}
 
 //===----------------------------------------------------------------------===//
 // Operations that have parallel loops
@@ -151,38 +122,6 @@ static bool isContraction(linalg::GenericOp op) {
   return numLacking > 1;
 }
 
-/// Makes `count` loops, each in the one before, the threads of a launch.
-static void launchLoops(SmallVector<scf::ForOp> loops) {
-  IndexBuilder b(loops.front().getLoc(), loops.front());
-  SmallVector<Value> sizes, variables;
-  for (scf::ForOp loop : loops) {
-    sizes.push_back(loop.getUpperBound());
-    variables.push_back(loop.getInductionVar());
-  }
-  launchIterations(
-      b, sizes, [&](IndexBuilder &inside, ArrayRef<Value> indices) {
-        moveBody(loops.back().getBody(), variables, inside, indices);
-      });
-  loops.front()->erase();
-}
-
-static void launchParallel(scf::ParallelOp op) {
-  IndexBuilder b(op.getLoc(), op);
-  SmallVector<Value> sizes;
-  for (auto [lower, upper, step] :
-       llvm::zip(op.getLowerBound(), op.getUpperBound(), op.getStep()))
-    sizes.push_back(b.max(b.ceilDiv(b.sub(upper, lower), step), b.index(0)));
-  launchIterations(
-      b, sizes, [&](IndexBuilder &inside, ArrayRef<Value> indices) {
-        SmallVector<Value> places;
-        for (auto [index, lower, step] :
-             llvm::zip(indices, op.getLowerBound(), op.getStep()))
-          places.push_back(inside.add(lower, inside.mul(index, step)));
-        moveBody(op.getBody(), op.getInductionVars(), inside, places);
-      });
-  op.erase();
-}
-
 //===----------------------------------------------------------------------===//
 // One kernel
 //===----------------------------------------------------------------------===//
@@ -210,7 +149,10 @@ private:
   LogicalResult sortLoops();
   SmallVector<linalg::GenericOp> findFollowers(Operation *op);
   LogicalResult launchStructured(linalg::GenericOp op);
-  LogicalResult launchApart();
+  bool isHostLoop(Operation &op) const;
+  LogicalResult launchGeneric(linalg::GenericOp op,
+                              llvm::SmallPtrSetImpl<Operation *> &launched);
+  LogicalResult launchApart(Block &block);
   LogicalResult launchAtOnce();
   LogicalResult launchSequence(ArrayRef<Operation *> ops);
   void loadInside();
@@ -283,13 +225,6 @@ void KernelMapper::normalizeMemory() {
 LogicalResult KernelMapper::normalize() {
   normalizeMemory();
   SmallVector<linalg::LinalgOp> nested;
-  kernel.walk([&](linalg::LinalgOp op) {
-    if (op->getBlock() != &body)
-      nested.push_back(op);
-  });
-  for (linalg::LinalgOp op : nested)
-    if (failed(lowerToLoops(rewriter, op)))
-      return op.emitOpError() << "has no loops";
   // In order: what is computed from a loaded value is one too.
   for (Operation &op : body)
     if (!isOfHost(&op) && !isa<linalg::LinalgOp>(op) && onlyReads(&op) &&
@@ -297,7 +232,36 @@ LogicalResult KernelMapper::normalize() {
            return isLoaded(operand);
          })))
       loaded.insert_range(op.getResults());
+  kernel.walk([&](linalg::LinalgOp op) {
+    if (op->getBlock() != &body && !isHostLoop(*op->getParentOp()))
+      nested.push_back(op);
+  });
+  for (linalg::LinalgOp op : nested)
+    if (failed(lowerToLoops(rewriter, op)))
+      return op.emitOpError() << "has no loops";
   return success();
+}
+
+/// Whether an operation is a loop over what is launched, and computes what it
+/// needs for that from sizes.
+bool KernelMapper::isHostLoop(Operation &op) const {
+  auto loop = dyn_cast<scf::ForOp>(op);
+  if (!loop || loop->getBlock() != &body || loop.getNumResults() != 0 ||
+      loop.getBody()->getOps<linalg::LinalgOp>().empty())
+    return false;
+  auto isComputed = [](Operation &inner) {
+    return isa<linalg::LinalgOp>(inner) ||
+           (inner.getNumRegions() == 0 && isMemoryEffectFree(&inner));
+  };
+  if (!llvm::all_of(*loop.getBody(), isComputed))
+    return false;
+  WalkResult usesLoaded = op.walk([&](Operation *inner) {
+    return llvm::any_of(inner->getOperands(),
+                        [&](Value value) { return isLoaded(value); })
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return !usesLoaded.wasInterrupted();
 }
 
 /// Whether what is between a load and its use may write what it reads.
@@ -387,6 +351,7 @@ LogicalResult KernelMapper::launchStructured(linalg::GenericOp op) {
       return success();
   }
   Location loc = op.getLoc();
+  Block *block = op->getBlock();
   Operation *before = op->getPrevNode(), *after = op->getNextNode();
   FailureOr<SmallVector<scf::ForOp>> loops = lowerToLoops(rewriter, op);
   if (failed(loops))
@@ -398,7 +363,7 @@ LogicalResult KernelMapper::launchStructured(linalg::GenericOp op) {
   }
   // One thread for all that it was lowered to.
   llvm::SetVector<Operation *> lowered;
-  for (Operation *next = before ? before->getNextNode() : &body.front();
+  for (Operation *next = before ? before->getNextNode() : &block->front();
        next != after; next = next->getNextNode())
     if (!isMemoryEffectFree(next) || next->getNumRegions() > 0 ||
         llvm::any_of(next->getOperands(), [&](Value operand) {
@@ -410,7 +375,9 @@ LogicalResult KernelMapper::launchStructured(linalg::GenericOp op) {
 
 /// Puts parallel loops first, and finds what each operation is.
 LogicalResult KernelMapper::sortLoops() {
-  for (linalg::LinalgOp op : llvm::to_vector(body.getOps<linalg::LinalgOp>())) {
+  SmallVector<linalg::LinalgOp> ops;
+  kernel.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
+  for (linalg::LinalgOp op : ops) {
     // Otherwise all iterations are in order.
     bool isIndependent = !readsResultsElsewhere(op);
     SmallVector<unsigned> parallel;
@@ -425,31 +392,41 @@ LogicalResult KernelMapper::sortLoops() {
   return success();
 }
 
-LogicalResult KernelMapper::launchApart() {
-  if (failed(sortLoops()))
-    return failure();
+/// Launches a structured operation, and adds it and those that are of the same
+/// launch to `launched`.
+LogicalResult
+KernelMapper::launchGeneric(linalg::GenericOp op,
+                            llvm::SmallPtrSetImpl<Operation *> &launched) {
+  if (sharesAllParallelLoops(op) && isDeviceProduct(op)) {
+    launchProduct(op);
+    return success();
+  }
+  SmallVector<linalg::GenericOp> followers = findFollowers(op);
+  SmallVector<Operation *> places(followers.begin(), followers.end());
+  size_t count = launchRows(followers);
+  launched.insert_range(ArrayRef(places).take_front(count));
+  return count == 0 ? launchStructured(op) : success();
+}
+
+LogicalResult KernelMapper::launchApart(Block &block) {
   SmallVector<Operation *> ops =
-      llvm::map_to_vector(body, [](Operation &op) { return &op; });
+      llvm::map_to_vector(block, [](Operation &op) { return &op; });
   llvm::SmallPtrSet<Operation *, 8> launched;
   SmallVector<Operation *> sequence;
   for (Operation *op : ops) {
     if (launched.contains(op))
       continue;
-    if (isa<linalg::LinalgOp, scf::ParallelOp>(op) || isOfHost(op)) {
+    bool isLoop = isHostLoop(*op);
+    if (isLoop || isa<linalg::LinalgOp, scf::ParallelOp>(op) || isOfHost(op)) {
       if (failed(launchSequence(sequence)))
         return failure();
       sequence.clear();
     }
-    if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
-      if (sharesAllParallelLoops(generic) && isDeviceProduct(generic)) {
-        launchProduct(generic);
-        continue;
-      }
-      SmallVector<linalg::GenericOp> followers = findFollowers(op);
-      SmallVector<Operation *> places(followers.begin(), followers.end());
-      size_t count = launchRows(followers);
-      launched.insert_range(ArrayRef(places).take_front(count));
-      if (count == 0 && failed(launchStructured(generic)))
+    if (isLoop) {
+      if (failed(launchApart(*cast<scf::ForOp>(op).getBody())))
+        return failure();
+    } else if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
+      if (failed(launchGeneric(generic, launched)))
         return failure();
     } else if (auto parallel = dyn_cast<scf::ParallelOp>(op);
                parallel && parallel.getInitVals().empty()) {
@@ -464,7 +441,9 @@ LogicalResult KernelMapper::launchApart() {
 /// Everything but allocation by one thread: memory is taken before and freed
 /// after.
 LogicalResult KernelMapper::launchAtOnce() {
-  for (linalg::LinalgOp op : llvm::to_vector(body.getOps<linalg::LinalgOp>()))
+  SmallVector<linalg::LinalgOp> structured;
+  kernel.walk([&](linalg::LinalgOp op) { structured.push_back(op); });
+  for (linalg::LinalgOp op : structured)
     if (failed(lowerToLoops(rewriter, op)))
       return op.emitOpError() << "has no loops";
   SmallVector<Operation *> sequence;
@@ -496,7 +475,8 @@ LogicalResult KernelMapper::launchAtOnce() {
 
 /// Loads in launches what they use, and drops the loads in between.
 void KernelMapper::loadInside() {
-  SmallVector<gpu::LaunchOp> launches(body.getOps<gpu::LaunchOp>());
+  SmallVector<gpu::LaunchOp> launches;
+  kernel.walk([&](gpu::LaunchOp op) { launches.push_back(op); });
   for (gpu::LaunchOp op : launches) {
     IRMapping mapping;
     OpBuilder builder(&op.getBody().front(), op.getBody().front().begin());
@@ -544,7 +524,7 @@ LogicalResult KernelMapper::map() {
     return failure();
   if (needsOneThread())
     return launchAtOnce();
-  if (failed(launchApart()))
+  if (failed(sortLoops()) || failed(launchApart(body)))
     return failure();
   loadInside();
   return success();

@@ -1,0 +1,25 @@
+//===- LoopLaunch.h - Threads for iterations --------------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_GPU_LOOPLAUNCH_H
+#define RELAX_MLIR_LIB_CODEGEN_KERNELS_GPU_LOOPLAUNCH_H
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace mlir::relax {
+
+/// Makes the iterations of loops, each of which is all of the body of the one
+/// before, and starts at 0 with steps of 1, the threads of a launch.
+void launchLoops(SmallVector<scf::ForOp> loops);
+
+/// The same for a loop that is parallel.
+void launchParallel(scf::ParallelOp op);
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_LIB_CODEGEN_KERNELS_GPU_LOOPLAUNCH_H
