@@ -122,6 +122,11 @@ public:
     ints.assign(values.begin(), values.end());
   }
 
+  /// Whether the kernel is for a device other than the host: one with many more
+  /// threads, for which some operators are written in another way.
+  bool isOnDevice() const { return onDevice; }
+  void setOnDevice(bool value) { onDevice = value; }
+
   static RankedTensorType getType(Value tensor) {
     return cast<RankedTensorType>(tensor.getType());
   }
@@ -204,6 +209,7 @@ public:
 private:
   Type dtype;
   SmallVector<Value> ints;
+  bool onDevice = false;
 };
 
 /// Keeps one copy of each constant and dimension of a kernel on tensors, at a

@@ -12,7 +12,7 @@
 // type, all else the declared one.
 //
 // Kernels are found again by a key: operators with the same name, properties
-// and parameters share one.
+// and parameters share one, where all of them run on the host or none does.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,6 +24,7 @@
 #include "relax-mlir/Conversion/Passes.h"
 #include "relax-mlir/Conversion/RelaxToLinalg.h"
 #include "relax-mlir/IR/Relax.h"
+#include "relax-mlir/IR/RuntimeSteps.h"
 #include "relax-mlir/IR/ShapeScope.h"
 #include "relax-mlir/IR/VDevice.h"
 
@@ -52,6 +53,7 @@ struct Signature {
   SmallVector<Type> inputs;
   SmallVector<PrimExprAttr> ints;
   SmallVector<TensorStructInfoType> outputs;
+  bool isOnDevice = false;
 
   /// The integers that are not constant, which are parameters.
   SmallVector<PrimExprAttr> getIntParams() const {
@@ -182,6 +184,15 @@ static LogicalResult collectOutputs(Operation *op, Type result,
   return success();
 }
 
+/// Whether the results are tensors of a device other than the host.
+static bool hasDevice(Operation *op, const Signature &signature) {
+  return llvm::any_of(signature.outputs, [&](TensorStructInfoType tensor) {
+    FlatSymbolRefAttr name = tensor.getVdevice();
+    VDeviceAttr device = name ? lookupVDevice(op, name) : VDeviceAttr();
+    return device && getDLDeviceType(device).value_or(kCpu) != kCpu;
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // Checks
 //===----------------------------------------------------------------------===//
@@ -294,6 +305,7 @@ FailureOr<func::FuncOp> Legalizer::buildKernel(Operation *op,
   kernel.setPrivate();
   Block *block = kernel.addEntryBlock();
   KernelBuilder builder(op->getLoc(), block, computationType(signature));
+  builder.setOnDevice(signature.isOnDevice);
   ValueRange arguments = block->getArguments();
   size_t numInputs = signature.inputs.size();
   builder.setInts(
@@ -320,6 +332,8 @@ static Attribute kernelKey(Operation *op, const Signature &signature) {
       builder.getI64IntegerAttr(signature.inputs.size())};
   if (Attribute properties = op->getPropertiesAsAttribute())
     key.push_back(properties);
+  if (signature.isOnDevice)
+    key.push_back(builder.getUnitAttr());
   auto add = [&](Type type) {
     key.push_back(TypeAttr::get(paramType(type)));
     key.push_back(TypeAttr::get(dtypeOf(type)));
@@ -387,6 +401,7 @@ LogicalResult Legalizer::legalize(Operation *op,
     return failure();
   if (entry.ints)
     signature.ints = entry.ints(op, *result);
+  signature.isOnDevice = hasDevice(op, signature);
   FailureOr<func::FuncOp> kernel = getKernel(op, signature, entry.body);
   if (failed(kernel))
     return failure();

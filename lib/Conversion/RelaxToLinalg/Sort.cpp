@@ -13,9 +13,11 @@
 // chains of instructions are independent. Where the places of the elements are
 // wanted, too, they move with the elements. A few greatest or least elements
 // are kept in order while the others are compared with the last one of them.
+// Devices have threads for all elements: DeviceSort.cpp.
 //
 //===----------------------------------------------------------------------===//
 
+#include "DeviceSort.h"
 #include "Lines.h"
 #include "Support.h"
 
@@ -38,8 +40,7 @@ static Value index(OpBuilder &b, Location loc, int64_t value) {
   return arith::ConstantIndexOp::create(b, loc, value);
 }
 
-/// Whether `x` comes before `y` in ascending order: NaN is the greatest.
-static Value isLess(ScalarBuilder &s, Value x, Value y) {
+Value mlir::relax::isLess(ScalarBuilder &s, Value x, Value y) {
   x = s.widen(x);
   y = s.widen(y);
   if (!isa<FloatType>(x.getType()))
@@ -49,13 +50,12 @@ static Value isLess(ScalarBuilder &s, Value x, Value y) {
   return arith::AndIOp::create(s, isNumber, isLess);
 }
 
-/// Whether `x` has to come before `y`.
-static Value isBefore(ScalarBuilder &s, Value x, Value y, bool isDescending) {
+Value mlir::relax::isBefore(ScalarBuilder &s, Value x, Value y,
+                            bool isDescending) {
   return isDescending ? isLess(s, y, x) : isLess(s, x, y);
 }
 
-/// The number of bits that an index has, without leading zeros.
-static Value countBits(ScalarBuilder &s, Value number) {
+Value mlir::relax::countBits(ScalarBuilder &s, Value number) {
   Type i64 = s.getI64Type();
   Value zeros = math::CountLeadingZerosOp::create(
       s, arith::IndexCastOp::create(s, i64, number));
@@ -241,6 +241,14 @@ Carried MergeSort::mergeRest(ValueRange from, ValueRange to, Value begin,
   return Carried(ArrayRef<Value>(carried).drop_front(2));
 }
 
+/// Sorts lines of tensors that move together; the first one has the keys.
+static Carried sortLines(KernelBuilder &b, Value data, ArrayRef<Value> tensors,
+                         int64_t axis, bool isDescending) {
+  if (b.isOnDevice())
+    return sortByAllThreads(b, tensors, axis, isDescending);
+  return MergeSort(b, data, axis, isDescending).sort(tensors);
+}
+
 /// Each element's index along an axis.
 static Value buildPlaces(KernelBuilder &b, Value output, int64_t axis) {
   Type type = b.getElementType(output);
@@ -252,8 +260,8 @@ static Value buildPlaces(KernelBuilder &b, Value output, int64_t axis) {
 static KernelResult buildSort(KernelBuilder &b, SortOp op, ValueRange inputs,
                               ValueRange outputs) {
   int64_t axis = getAxis(op.getAxis(), b.getRank(inputs[0]));
-  MergeSort sort(b, inputs[0], axis, op.getDescending());
-  return one(sort.sort(b.copy(inputs[0], outputs[0])).front());
+  Value keys = b.copy(inputs[0], outputs[0]);
+  return one(sortLines(b, inputs[0], keys, axis, op.getDescending()).front());
 }
 
 /// Sorts a copy of `data` and the places of its elements, which are of `type`.
@@ -262,7 +270,7 @@ static Carried sortPlaces(KernelBuilder &b, Value data, Type type, int64_t axis,
   SmallVector<OpFoldResult> dims = b.dims(data);
   Value keys = b.copy(data, b.empty(dims, b.getElementType(data)));
   Value places = buildPlaces(b, b.empty(dims, type), axis);
-  return MergeSort(b, data, axis, isDescending).sort({keys, places});
+  return sortLines(b, data, {keys, places}, axis, isDescending);
 }
 
 static KernelResult buildArgsort(KernelBuilder &b, ArgsortOp op,
@@ -367,7 +375,8 @@ Carried FirstElements::insert(ValueRange elements, Value at, ValueRange tensors,
   return moved;
 }
 
-/// Few elements, and not all, are found without sorting.
+/// Few elements, and not all, are found without sorting, by a thread that has
+/// the line.
 static constexpr int64_t kMostFirst = 64;
 
 static KernelResult buildFirst(KernelBuilder &b, TopkOp op, Value data,
@@ -391,7 +400,7 @@ static KernelResult buildTopk(KernelBuilder &b, TopkOp op, ValueRange inputs,
                               ValueRange outputs) {
   Value data = inputs[0];
   int64_t k = op.getK();
-  if (k >= 1 && k <= kMostFirst)
+  if (k >= 1 && k <= kMostFirst && !b.isOnDevice())
     return buildFirst(b, op, data, outputs);
   bool hasValues = op.getRetType() != "indices";
   bool hasIndices = op.getRetType() != "values";

@@ -1,0 +1,32 @@
+//===- DeviceSort.h - Sorting by many threads -------------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_LIB_CONVERSION_RELAXTOLINALG_DEVICESORT_H
+#define RELAX_MLIR_LIB_CONVERSION_RELAXTOLINALG_DEVICESORT_H
+
+#include "Lines.h"
+
+namespace mlir::relax {
+
+/// Whether `x` comes before `y` in ascending order: NaN is the greatest.
+Value isLess(ScalarBuilder &s, Value x, Value y);
+
+/// Whether `x` has to come before `y`.
+Value isBefore(ScalarBuilder &s, Value x, Value y, bool isDescending);
+
+/// The number of bits that an index has, without leading zeros.
+Value countBits(ScalarBuilder &s, Value number);
+
+/// Sorts lines along `axis` of tensors that move together, and may be written
+/// over; the first one has the keys. Equal elements stay in order.
+Carried sortByAllThreads(KernelBuilder &b, ArrayRef<Value> tensors,
+                         int64_t axis, bool isDescending);
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_LIB_CONVERSION_RELAXTOLINALG_DEVICESORT_H

@@ -1,0 +1,21 @@
+// RUN: relax-opt %s -relax-legalize-ops -split-input-file | FileCheck %s
+
+// All places of a merged run find their elements by themselves: a round is two operations over all
+// elements, each of which searches. The kernel of the host is another one.
+// CHECK-LABEL: module attributes {relax.global_info = {gpu = #relax.vdevice<"cuda", 0>}}
+// CHECK:       relax.call_tir @sort(
+// CHECK:       relax.call_tir @sort1(
+// CHECK-LABEL: func.func private @sort(
+// CHECK:         scf.for {{.*}} -> (tensor<?x?xf32>, tensor<?x?xf32>)
+// CHECK-COUNT-2:   linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]} outs
+// CHECK:         return
+// CHECK-LABEL: func.func private @sort1(
+// CHECK:         relax.loop = "parallel"
+module attributes {relax.global_info = {gpu = #relax.vdevice<"cuda", 0>}} {
+  relax.func @sorts(%x: !relax.tensor<[n, m], f32, @gpu>, %y: !relax.tensor<[n, m], f32>) -> !relax.object {
+    %0 = relax.sort %x : (!relax.tensor<[n, m], f32, @gpu>) -> !relax.tensor<[n, m], f32, @gpu>
+    %1 = relax.sort %y : (!relax.tensor<[n, m], f32>) -> !relax.tensor<[n, m], f32>
+    %2 = relax.tuple %0, %1 : !relax.tensor<[n, m], f32, @gpu>, !relax.tensor<[n, m], f32>
+    relax.return %2 : !relax.tuple<!relax.tensor<[n, m], f32, @gpu>, !relax.tensor<[n, m], f32>>
+  }
+}

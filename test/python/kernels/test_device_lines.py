@@ -1,0 +1,137 @@
+"""Sorts along lines by the kernels of GPUs."""
+
+import functools
+
+import numpy as np
+import pytest
+import relax_mlir as relax
+import relax_runtime
+from kernel_programs import write
+from relax_mlir import op
+
+pytestmark = pytest.mark.skipif(
+    not relax_runtime.has_device("cuda:0"), reason="needs a CUDA device, which is not here"
+)
+
+SHAPES = {
+    0: [(3, 0), (0, 3), (3, 1), (2, 33), (40, 7), (1, 1000), (2, 1000), (1, 4097), (2, 9000)],
+    1: [(0, 2), (2, 0), (1, 3), (33, 2), (1000, 3), (4097, 1)],
+}
+
+
+@functools.cache
+def compiled(function, *types):
+    return relax.VirtualMachine(relax.compile(write(function, types), target="cuda"))["main"]
+
+
+def run(function, *arrays, shapes=(("n", "m"),)):
+    """Compile for sizes that are not known, and return the results."""
+    types = [(shape, array.dtype.name) for shape, array in zip(shapes, arrays, strict=True)]
+    main = compiled(function, *types)
+    result = main(*(relax_runtime.tensor(array, "cuda:0") for array in arrays))
+    if hasattr(result, "__dlpack__"):
+        return np.from_dlpack(relax_runtime.tensor(result, "cpu:0"))
+    return [np.from_dlpack(relax_runtime.tensor(each, "cpu:0")) for each in result]
+
+
+def numbers(shape, dtype):
+    random = np.random.default_rng(sum(shape))
+    if "int" in dtype:
+        return random.integers(0, 100, shape).astype(dtype)
+    return random.standard_normal(shape).astype(dtype)
+
+
+def sort_all(x):
+    return op.tuple(
+        op.sort(x, 1),
+        op.argsort(x, 1, False, "int64"),
+        op.sort(x, 1, True),
+        op.argsort(x, 1, True, "int32"),
+    )
+
+
+def sort_columns(x):
+    return op.tuple(op.sort(x, 0), op.argsort(x, 0, False, "int64"))
+
+
+def ties(shape, dtype):
+    """Return numbers of which many are equal; floats with NaN, infinities and both zeros."""
+    random = np.random.default_rng(sum(shape))
+    if dtype == "bool":
+        return random.integers(0, 2, shape).astype(bool)
+    if "int" in dtype:
+        info = np.iinfo(dtype)
+        few = np.array([info.min, info.max, 0, 1, 2, 3], dtype)
+    else:
+        few = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1, -1, 2.5, 3], dtype)
+    return few[random.integers(0, len(few), shape)]
+
+
+def descending(x):
+    """Return the order of a stable sort from the greatest to the least, along rows."""
+    order = np.argsort(x[:, ::-1], 1, kind="stable")[:, ::-1]
+    return x.shape[1] - 1 - order
+
+
+@pytest.mark.parametrize("make", [ties, numbers])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "float64", "int32", "uint8", "int64"])
+def test_sorted_rows(dtype, make):
+    for shape in SHAPES[0]:
+        x = make(shape, dtype)
+        up, up_order, down, down_order = run(sort_all, x)
+        expected = np.argsort(x, 1, kind="stable")
+        np.testing.assert_array_equal(up_order, expected)
+        np.testing.assert_array_equal(up, np.take_along_axis(x, expected, 1))
+        expected = descending(x)
+        np.testing.assert_array_equal(down_order, expected)
+        np.testing.assert_array_equal(down, np.take_along_axis(x, expected, 1))
+        if "float" in dtype:
+            np.testing.assert_array_equal(
+                np.signbit(down), np.signbit(np.take_along_axis(x, expected, 1))
+            )
+
+
+@pytest.mark.parametrize("dtype", ["bool", "float32"])
+def test_sorted_columns(dtype):
+    for shape in SHAPES[1]:
+        x = ties(shape, dtype)
+        values, order = run(sort_columns, x)
+        expected = np.argsort(x, 0, kind="stable")
+        np.testing.assert_array_equal(order, expected)
+        np.testing.assert_array_equal(values, np.take_along_axis(x, expected, 0))
+
+
+def top_50(x):
+    return op.topk(x, 50, 1, dtype="int64")
+
+
+def top_least(x):
+    return op.topk(x, 1, 1, "indices", largest=False)
+
+
+def top_100(x):
+    return op.topk(x, 100, 1, "values")
+
+
+def test_first_elements():
+    for shape in [(2, 100), (3, 1000), (1, 5000)]:
+        x = ties(shape, "float32")
+        order = descending(x)
+        values, indices = run(top_50, x)
+        np.testing.assert_array_equal(indices, order[:, :50])
+        np.testing.assert_array_equal(values, np.take_along_axis(x, order[:, :50], 1))
+        np.testing.assert_array_equal(
+            run(top_least, x), np.argsort(x, 1, kind="stable")[:, :1].astype("int32")
+        )
+        np.testing.assert_array_equal(run(top_100, x), np.take_along_axis(x, order[:, :100], 1))
+
+
+def bounds(x, sorted_keys):
+    return op.bucketize(x, sorted_keys)
+
+
+def test_searches():
+    keys = np.sort(numbers((1000,), "float32"))
+    x = numbers((3000,), "float32")
+    actual = run(bounds, x, keys, shapes=(("n",), ("k",)))
+    np.testing.assert_array_equal(actual, np.searchsorted(keys, x))
