@@ -247,6 +247,32 @@ template <typename OpTy> static void addCollapse(LegalizationTable &table) {
 // Scans
 //===----------------------------------------------------------------------===//
 
+/// A scan as one operation, whose loop along the axis carries totals, from
+/// `start` on: devices have many threads for a line.
+static Value
+scanByAllThreads(KernelBuilder &b, Value data, Value output, int64_t axis,
+                 Value start, bool isExclusive,
+                 llvm::function_ref<Value(S, Value, Value)> combine) {
+  int64_t rank = b.getRank(data);
+  Value totals =
+      b.fill(start, b.empty(keptDims(b, data, axis, false), start.getType()));
+  SmallVector<utils::IteratorType> kinds(rank, utils::IteratorType::parallel);
+  kinds[axis] = utils::IteratorType::reduction;
+  AffineMap each = b.identityMap(rank);
+  auto scan = linalg::GenericOp::create(
+      b, TypeRange{output.getType(), totals.getType()}, data,
+      ValueRange{output, totals},
+      ArrayRef<AffineMap>{each, each, b.dropMap(rank, axis)}, kinds,
+      [&](OpBuilder &builder, Location, ValueRange e) {
+        ScalarBuilder s = b.scalars();
+        s.restoreInsertionPoint(builder.saveInsertionPoint());
+        Value after = combine(s, e[2], e[0]);
+        Value written = s.narrow(isExclusive ? e[2] : after, e[1].getType());
+        linalg::YieldOp::create(s, ValueRange{written, after});
+      });
+  return scan.getResult(0);
+}
+
 template <typename OpTy>
 static void addScan(LegalizationTable &table, Identity identity,
                     Combine combine) {
@@ -259,6 +285,13 @@ static void addScan(LegalizationTable &table, Identity identity,
     Type element = b.getElementType(outputs[0]);
     Type type = b.accumulatorType(element);
     Type wide = type == element ? to : type;
+    auto add = [&](S s, Value before, Value number) {
+      return combine(s, before, s.cast(number, from, wide));
+    };
+    if (b.isOnDevice())
+      return one(scanByAllThreads(b, data, outputs[0], axis,
+                                  b.scalars().identity(identity, type),
+                                  op.getExclusive(), add));
     LineLoops lines(b, data, axis);
     // Totals are scalars of the type that sums have.
     auto line = [&](ValueRange tensors, SmallVectorImpl<Value> &place) {
@@ -269,7 +302,7 @@ static void addScan(LegalizationTable &table, Identity identity,
         place[axis] = index;
         Value number = tensor::ExtractOp::create(s, data, place);
         Value before = carried[1];
-        Value after = combine(s, before, s.cast(number, from, wide));
+        Value after = add(s, before, number);
         Value written = s.narrow(op.getExclusive() ? before : after, element);
         Value next = tensor::InsertOp::create(s, written, carried[0], place);
         return Carried{next, after};

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.skipif(
 
 PROGRAMS = {
     "sum_of_columns": (lambda x: op.sum(x, axis=[0]), "float32", [(200, 40)]),
+    "scan": (lambda x: op.cumsum(x, 1), "float32", [(2, 5000)]),
     "few_rows": (op.matmul, "float32", [(3, 128), (128, 64)]),
     "tiles": (op.matmul, "float32", [(70, 40), (40, 70)]),
     "tensor_cores": (op.matmul, "float16", [(130, 160), (160, 136)]),

@@ -1,4 +1,4 @@
-"""Sorts along lines by the kernels of GPUs."""
+"""Scans and sorts along lines by the kernels of GPUs."""
 
 import functools
 
@@ -34,11 +34,113 @@ def run(function, *arrays, shapes=(("n", "m"),)):
     return [np.from_dlpack(relax_runtime.tensor(each, "cpu:0")) for each in result]
 
 
+def sum_rows(x):
+    return op.cumsum(x, 1)
+
+
+def sum_columns(x):
+    return op.cumsum(x, 0)
+
+
+def sum_before(x):
+    return op.cumsum(x, 1, exclusive=True)
+
+
+def sum_all(x):
+    return op.cumsum(x)
+
+
+def sum_wide(x):
+    return op.cumsum(x, 1, dtype="int64")
+
+
+def multiply_rows(x):
+    return op.cumprod(x, 1)
+
+
+def multiply_before(x):
+    return op.cumprod(x, 0, exclusive=True)
+
+
 def numbers(shape, dtype):
     random = np.random.default_rng(sum(shape))
     if "int" in dtype:
         return random.integers(0, 100, shape).astype(dtype)
     return random.standard_normal(shape).astype(dtype)
+
+
+def before(total, axis, first):
+    """Move what `total` has along an axis by one, to begin with `first`."""
+    moved = np.roll(total, 1, axis)
+    moved[(slice(None),) * axis + (slice(0, 1),)] = first
+    return moved
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "float64", "int32", "int64", "uint8"])
+def test_sums_of_all_before(dtype):
+    tolerance = {"float16": 2e-2, "float32": 1e-3, "float64": 1e-9}.get(dtype, 0)
+    for shape in SHAPES[0]:
+        x = numbers(shape, dtype)
+        wide = x.astype("float64" if "float" in dtype else dtype)
+        expected = np.cumsum(wide, 1, wide.dtype)
+        for function, total in (
+            (sum_rows, expected),
+            (sum_before, before(expected, 1, 0)),
+            (sum_all, np.cumsum(wide, None, wide.dtype)),
+        ):
+            actual = run(function, x)
+            assert actual.dtype == dtype
+            np.testing.assert_allclose(actual, total, rtol=tolerance, atol=tolerance * 10)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_columns(dtype):
+    for shape in SHAPES[1]:
+        x = numbers(shape, dtype)
+        expected = np.cumsum(x, 0, "float64").astype(dtype)
+        np.testing.assert_allclose(run(sum_columns, x), expected, rtol=1e-3, atol=1e-3)
+
+
+def test_integers_that_become_wide():
+    x = np.random.default_rng(0).integers(-128, 127, (3, 5000)).astype("int8")
+    np.testing.assert_array_equal(run(sum_wide, x), np.cumsum(x, 1, "int64"))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+def test_products_of_all_before(dtype):
+    for shape in [(2, 0), (3, 33), (2, 1000), (1, 4097)]:
+        x = numbers(shape, dtype)
+        x = 1 + x / 100 if dtype == "float32" else 2 * x + 1
+        expected = np.cumprod(x, 1)
+        np.testing.assert_allclose(run(multiply_rows, x), expected, rtol=1e-2)
+        expected = before(np.cumprod(x.T, 0), 0, 1)
+        x = np.ascontiguousarray(x.T)
+        np.testing.assert_allclose(run(multiply_before, x), expected, rtol=1e-2)
+
+
+def test_many_lines():
+    """Columns of which there are many have a thread each."""
+    x = numbers((20, 17000), "float32")
+    np.testing.assert_allclose(run(sum_columns, x), np.cumsum(x, 0), rtol=1e-3, atol=1e-3)
+
+
+def test_one_number_of_a_line_that_is_none():
+    x = np.ones((2, 5000), "float32")
+    x[0, 1234] = np.nan
+    x[1, 4321] = np.inf
+    np.testing.assert_array_equal(run(sum_rows, x), np.cumsum(x, 1))
+
+
+def scan_of_others(x):
+    """A scan between operators that fusion would make one kernel with it."""
+    return op.multiply(op.cumsum(op.nn.softmax(op.multiply(x, relax.const(0.5))), 1), x)
+
+
+def test_a_scan_among_others():
+    x = numbers((3, 700), "float32")
+    weights = np.exp(0.5 * x.astype("float64"))
+    expected = np.cumsum(weights / weights.sum(1, keepdims=True), 1) * x
+    np.testing.assert_allclose(run(scan_of_others, x), expected, rtol=1e-4, atol=1e-5)
 
 
 def sort_all(x):
@@ -124,6 +226,25 @@ def test_first_elements():
             run(top_least, x), np.argsort(x, 1, kind="stable")[:, :1].astype("int32")
         )
         np.testing.assert_array_equal(run(top_100, x), np.take_along_axis(x, order[:, :100], 1))
+
+
+def nucleus(x):
+    """Return the tokens whose probabilities together are at most 0.9, as samplers do."""
+    probability, order = op.topk(op.nn.softmax(x), 0, 1, dtype="int64")
+    kept = op.less_equal(op.cumsum(probability, 1, exclusive=True), relax.const(0.9))
+    return op.tuple(op.where(kept, probability, relax.const(0.0)), order)
+
+
+def test_sampling():
+    x = numbers((2, 3000), "float32") * 3
+    weights = np.exp(x.astype("float64"))
+    weights /= weights.sum(1, keepdims=True)
+    order = np.argsort(-weights, 1, kind="stable")
+    probability = np.take_along_axis(weights, order, 1)
+    kept = np.cumsum(probability, 1) - probability <= 0.9
+    values, indices = run(nucleus, x)
+    np.testing.assert_array_equal(indices[:, :100], order[:, :100])
+    np.testing.assert_allclose(values, np.where(kept, probability, 0), rtol=1e-3, atol=1e-4)
 
 
 def bounds(x, sorted_keys):

@@ -24,6 +24,7 @@
 #include "LoopLaunch.h"
 #include "Matmul.h"
 #include "RowLaunch.h"
+#include "ScanLaunch.h"
 
 #include "GenericPlan.h"
 
@@ -347,7 +348,8 @@ LogicalResult KernelMapper::launchStructured(linalg::GenericOp op) {
       launchElements(op);
       return success();
     }
-    if (!isContraction(op) && launchColumns(op, numParallel))
+    if (launchScan(op) ||
+        (!isContraction(op) && launchColumns(op, numParallel)))
       return success();
   }
   Location loc = op.getLoc();

@@ -16,6 +16,17 @@
 using namespace mlir;
 using namespace mlir::relax;
 
+std::optional<TypedAttr> mlir::relax::getNeutral(Operation *combiner) {
+  Type type = combiner->getResult(0).getType();
+  if (!type.isIntOrFloat() || type.getIntOrFloatBitWidth() < 8 ||
+      !isa<arith::AddFOp, arith::MulFOp, arith::AddIOp, arith::MulIOp,
+           arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp,
+           arith::MinNumFOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp,
+           arith::MinUIOp, arith::AndIOp, arith::OrIOp>(combiner))
+    return std::nullopt;
+  return arith::getNeutralElement(combiner);
+}
+
 /// What a body yields as result `index`: a combination of the element so far,
 /// which nothing else sees, and something else.
 static std::optional<std::pair<Operation *, TypedAttr>>
@@ -23,21 +34,13 @@ findCombiner(linalg::GenericOp op, unsigned index) {
   Block &body = op.getRegion().front();
   BlockArgument carried = body.getArgument(op.getNumDpsInputs() + index);
   Operation *combiner = body.getTerminator()->getOperand(index).getDefiningOp();
-  Type type = carried.getType();
   if (!combiner || combiner->getBlock() != &body ||
       combiner->getNumOperands() != 2 || !carried.hasOneUse() ||
       *carried.user_begin() != combiner ||
       !combiner->getResult(0).hasOneUse() ||
-      combiner->getOperand(0) == combiner->getOperand(1) ||
-      type.getIntOrFloatBitWidth() < 8)
+      combiner->getOperand(0) == combiner->getOperand(1))
     return std::nullopt;
-  // It must not matter which of the two comes first.
-  if (!isa<arith::AddFOp, arith::MulFOp, arith::AddIOp, arith::MulIOp,
-           arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp,
-           arith::MinNumFOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp,
-           arith::MinUIOp, arith::AndIOp, arith::OrIOp>(combiner))
-    return std::nullopt;
-  std::optional<TypedAttr> neutral = arith::getNeutralElement(combiner);
+  std::optional<TypedAttr> neutral = getNeutral(combiner);
   if (!neutral)
     return std::nullopt;
   return std::make_pair(combiner, *neutral);

@@ -22,6 +22,10 @@ struct Reduction {
   static std::optional<Reduction> get(linalg::GenericOp op);
 };
 
+/// What changes nothing for an operation that combines two values, if it does
+/// not matter which of them comes first.
+std::optional<TypedAttr> getNeutral(Operation *combiner);
+
 /// What a combiner makes of two values.
 Value combine(IndexBuilder &b, Operation *combiner, Value lhs, Value rhs);
 

@@ -19,3 +19,22 @@ module attributes {relax.global_info = {gpu = #relax.vdevice<"cuda", 0>}} {
     relax.return %2 : !relax.tuple<!relax.tensor<[n, m], f32, @gpu>, !relax.tensor<[n, m], f32>>
   }
 }
+
+// -----
+
+// A scan is one operation, whose loop along the axis carries the total of each line.
+// CHECK:       #[[EACH:.*]] = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK:       #[[LINE:.*]] = affine_map<(d0, d1) -> (d1)>
+// CHECK-LABEL: func.func private @cumsum(
+// CHECK:         linalg.generic {indexing_maps = [#[[EACH]], #[[EACH]], #[[LINE]]], iterator_types = ["reduction", "parallel"]}
+// CHECK-SAME:      ins(%arg0 : tensor<?x?xf16>) outs(%arg1, %{{.*}} : tensor<?x?xf16>, tensor<?xf32>)
+// CHECK:         ^bb0(%{{.*}}: f16, %{{.*}}: f16, %[[TOTAL:.*]]: f32):
+// CHECK:           %[[AFTER:.*]] = arith.addf %[[TOTAL]], %{{.*}} : f32
+// CHECK:           %[[WRITTEN:.*]] = arith.truncf %[[TOTAL]] : f32 to f16
+// CHECK:           linalg.yield %[[WRITTEN]], %[[AFTER]]
+module attributes {relax.global_info = {gpu = #relax.vdevice<"cuda", 0>}} {
+  relax.func @scan(%x: !relax.tensor<[n, m], f16, @gpu>) -> !relax.object {
+    %0 = relax.cumsum %x {axis = 0 : i64, exclusive = true} : (!relax.tensor<[n, m], f16, @gpu>) -> !relax.tensor<[n, m], f16, @gpu>
+    relax.return %0 : !relax.tensor<[n, m], f16, @gpu>
+  }
+}
