@@ -10,7 +10,10 @@
 // element waits for another one: each place of a merged run finds the element
 // that belongs there by a binary search. A pass over all runs of all lines is
 // thus one elementwise operation, which reads its operand at computed places.
-// Two copies of the tensors take turns as source and destination.
+// Two copies of the tensors take turns as source and destination. Where only
+// the first elements are wanted, runs that have as many lose those behind them
+// when they are merged, so that each pass has half of the elements of the one
+// before.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,17 +62,36 @@ struct TwoRuns {
   Value begin, middle, end, offset;
 };
 
+/// What is merged: runs of `width` elements, a power of two, of which there are
+/// `size` in all. With `keepsFirst` only as many of two runs are kept.
+struct Pass {
+  Value width, size;
+  bool keepsFirst = false;
+};
+
 /// Passes that merge each two neighbouring runs.
 class MergePasses {
 public:
   MergePasses(KernelBuilder &b, int64_t axis, bool isDescending, Value size)
       : b(b), axis(axis), isDescending(isDescending), size(size) {}
 
+  /// Sorts all elements.
   Carried sort(ArrayRef<Value> tensors);
+  /// Brings the first `count` elements to the beginning; the rest is lost.
+  Carried sortFirst(ArrayRef<Value> tensors, int64_t count);
 
 private:
-  Carried merge(ValueRange from, ValueRange to, Value width);
-  TwoRuns findRuns(ScalarBuilder &s, Value at, Value width);
+  Carried addCopies(ArrayRef<Value> tensors);
+  Carried repeat(
+      Value rounds, const Carried &both,
+      llvm::function_ref<Carried(Value level, ValueRange from, ValueRange to)>
+          merge);
+  Carried sortRuns(Value rounds, const Carried &both);
+  Value countRounds(Value numRuns);
+  Value countKept(Value level, int64_t width);
+  Carried mergeKept(ValueRange from, ValueRange to, Value level, int64_t width);
+  Carried merge(ValueRange from, ValueRange to, const Pass &pass);
+  TwoRuns findRuns(ScalarBuilder &s, Value at, const Pass &pass);
   Value findCut(ScalarBuilder &s, Value keys, const TwoRuns &runs);
   Value findSource(ScalarBuilder &s, Value keys, const TwoRuns &runs);
   /// Whether the element of the second run has to come before that of the
@@ -93,14 +115,17 @@ private:
 };
 } // namespace
 
-/// The runs around place `at`. `width`, a power of two, is the size of a run.
-TwoRuns MergePasses::findRuns(ScalarBuilder &s, Value at, Value width) {
+/// The runs that place `at` of what they are merged to belongs to.
+TwoRuns MergePasses::findRuns(ScalarBuilder &s, Value at, const Pass &pass) {
   PlaceBuilder p(s);
-  Value last = p.sub(p.add(width, width), p.index(1));
-  Value offset = arith::AndIOp::create(s, at, last);
+  Value width = pass.width;
+  Value kept = pass.keepsFirst ? width : p.add(width, width);
+  Value offset = arith::AndIOp::create(s, at, p.sub(kept, p.index(1)));
   Value begin = p.sub(at, offset);
-  Value middle = p.min(p.add(begin, width), size);
-  return {begin, middle, p.min(p.add(middle, width), size), offset};
+  if (pass.keepsFirst)
+    begin = p.add(begin, begin);
+  Value middle = p.min(p.add(begin, width), pass.size);
+  return {begin, middle, p.min(p.add(middle, width), pass.size), offset};
 }
 
 /// How many of the first `offset` elements of both runs, in order, are of the
@@ -151,7 +176,7 @@ Value MergePasses::findSource(ScalarBuilder &s, Value keys,
   return p.select(takes, second, first);
 }
 
-Carried MergePasses::merge(ValueRange from, ValueRange to, Value width) {
+Carried MergePasses::merge(ValueRange from, ValueRange to, const Pass &pass) {
   int64_t rank = b.getRank(from.front());
   SmallVector<AffineMap> maps(to.size(), b.identityMap(rank));
   SmallVector<utils::IteratorType> kinds(rank, utils::IteratorType::parallel);
@@ -163,7 +188,7 @@ Carried MergePasses::merge(ValueRange from, ValueRange to, Value width) {
         line.clear();
         for (int64_t dim = 0; dim < rank; ++dim)
           line.push_back(linalg::IndexOp::create(s, dim));
-        TwoRuns runs = findRuns(s, line[axis], width);
+        TwoRuns runs = findRuns(s, line[axis], pass);
         Value source = findSource(s, from.front(), runs);
         Carried moved;
         for (Value tensor : from)
@@ -173,35 +198,112 @@ Carried MergePasses::merge(ValueRange from, ValueRange to, Value width) {
   return Carried(op.getResults());
 }
 
-Carried MergePasses::sort(ArrayRef<Value> tensors) {
-  Carried all(tensors);
+//===----------------------------------------------------------------------===//
+// Rounds
+//===----------------------------------------------------------------------===//
+
+/// The tensors, and as many others to copy them to.
+Carried MergePasses::addCopies(ArrayRef<Value> tensors) {
+  Carried both(tensors);
   for (Value tensor : tensors)
-    all.push_back(b.empty(b.dims(tensor), b.getElementType(tensor)));
+    both.push_back(b.empty(b.dims(tensor), b.getElementType(tensor)));
+  return both;
+}
+
+/// Two passes in a round, so that what is sorted is in the first copy.
+Carried MergePasses::repeat(
+    Value rounds, const Carried &both,
+    llvm::function_ref<Carried(Value, ValueRange, ValueRange)> merge) {
+  PlaceBuilder p(b);
+  size_t half = both.size() / 2;
+  return buildLoop(b, p.index(0), rounds, p.index(1), both,
+                   [&](Value round, ValueRange carried) {
+                     Value level = p.add(round, round);
+                     Carried first(carried.take_front(half));
+                     Carried second =
+                         merge(level, first, carried.drop_front(half));
+                     first = merge(p.add(level, p.index(1)), second, first);
+                     first.append(second);
+                     return first;
+                   });
+}
+
+/// The rounds that make one run of so many.
+Value MergePasses::countRounds(Value numRuns) {
   ScalarBuilder s = b.scalars();
   PlaceBuilder p(s);
-  // Runs are doubled twice in a round, so that what is sorted is in the first
-  // copy: ceil(log4(size)) rounds.
-  Value last = p.sub(p.max(size, p.index(1)), p.index(1));
-  Value rounds = p.half(p.add(countBits(s, last), p.index(1)));
-  size_t half = tensors.size();
-  all = buildLoop(
-      b, p.index(0), rounds, p.index(1), all,
-      [&](Value round, ValueRange carried) {
-        Value shift = arith::AddIOp::create(b, round, round);
-        Value one = arith::ConstantIndexOp::create(b, 1);
-        Value width = arith::ShLIOp::create(b, one, shift);
-        Carried first(carried.take_front(half));
-        Carried second = merge(first, carried.drop_front(half), width);
-        first = merge(second, first, arith::AddIOp::create(b, width, width));
-        first.append(second);
-        return first;
-      });
-  all.truncate(half);
-  return all;
+  Value last = p.sub(p.max(numRuns, p.index(1)), p.index(1));
+  return p.half(p.add(countBits(s, last), p.index(1)));
+}
+
+/// Merges runs of one element, and those that they become.
+Carried MergePasses::sortRuns(Value rounds, const Carried &both) {
+  return repeat(rounds, both, [&](Value level, ValueRange from, ValueRange to) {
+    Value one = arith::ConstantIndexOp::create(b, 1);
+    Value width = arith::ShLIOp::create(b, one, level);
+    return merge(from, to, {width, size});
+  });
+}
+
+Carried MergePasses::sort(ArrayRef<Value> tensors) {
+  Carried both = sortRuns(countRounds(size), addCopies(tensors));
+  both.truncate(tensors.size());
+  return both;
+}
+
+/// How many elements are left after so many passes that keep `width` elements
+/// of two runs. All runs but the last one have as many.
+Value MergePasses::countKept(Value level, int64_t width) {
+  PlaceBuilder p(b);
+  Value kept = p.index(width);
+  Value span = arith::ShLIOp::create(b, kept, level);
+  Value last = arith::DivUIOp::create(
+      b, p.sub(p.max(size, p.index(1)), p.index(1)), span);
+  Value before = arith::MulIOp::create(b, last, span);
+  return p.add(arith::MulIOp::create(b, last, kept),
+               p.min(p.sub(size, before), kept));
+}
+
+/// The elements that a pass keeps are at the beginning of lines.
+Carried MergePasses::mergeKept(ValueRange from, ValueRange to, Value level,
+                               int64_t width) {
+  PlaceBuilder p(b);
+  Value before = countKept(level, width);
+  Value after = countKept(p.add(level, p.index(1)), width);
+  int64_t rank = b.getRank(to.front());
+  SmallVector<OpFoldResult> offsets(rank, b.getIndexAttr(0));
+  SmallVector<OpFoldResult> strides(rank, b.getIndexAttr(1));
+  SmallVector<OpFoldResult> sizes = b.dims(to.front());
+  sizes[axis] = after;
+  Carried parts;
+  for (Value tensor : to)
+    parts.push_back(
+        tensor::ExtractSliceOp::create(b, tensor, offsets, sizes, strides));
+  parts = merge(from, parts, {p.index(width), before, /*keepsFirst=*/true});
+  for (auto [part, tensor] : llvm::zip_equal(parts, to))
+    part =
+        tensor::InsertSliceOp::create(b, part, tensor, offsets, sizes, strides);
+  return parts;
+}
+
+Carried MergePasses::sortFirst(ArrayRef<Value> tensors, int64_t count) {
+  PlaceBuilder p(b);
+  int64_t width = 1, rounds = 0;
+  for (; width < count; width *= 4)
+    ++rounds;
+  Carried both = sortRuns(p.index(rounds), addCopies(tensors));
+  Value numRuns = arith::CeilDivUIOp::create(b, size, p.index(width));
+  both = repeat(countRounds(numRuns), both,
+                [&](Value level, ValueRange from, ValueRange to) {
+                  return mergeKept(from, to, level, width);
+                });
+  both.truncate(tensors.size());
+  return both;
 }
 
 Carried mlir::relax::sortByAllThreads(KernelBuilder &b, ArrayRef<Value> tensors,
-                                      int64_t axis, bool isDescending) {
-  Value size = b.dimValue(tensors.front(), axis);
-  return MergePasses(b, axis, isDescending, size).sort(tensors);
+                                      int64_t axis, bool isDescending,
+                                      std::optional<int64_t> count) {
+  MergePasses passes(b, axis, isDescending, b.dimValue(tensors.front(), axis));
+  return count ? passes.sortFirst(tensors, *count) : passes.sort(tensors);
 }

@@ -23,9 +23,11 @@ Value isBefore(ScalarBuilder &s, Value x, Value y, bool isDescending);
 Value countBits(ScalarBuilder &s, Value number);
 
 /// Sorts lines along `axis` of tensors that move together, and may be written
-/// over; the first one has the keys. Equal elements stay in order.
+/// over; the first one has the keys. Equal elements stay in order. With `count`
+/// only so many elements of each line are wanted, of which there are as many.
 Carried sortByAllThreads(KernelBuilder &b, ArrayRef<Value> tensors,
-                         int64_t axis, bool isDescending);
+                         int64_t axis, bool isDescending,
+                         std::optional<int64_t> count);
 
 } // namespace mlir::relax
 

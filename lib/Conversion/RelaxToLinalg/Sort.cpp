@@ -241,11 +241,13 @@ Carried MergeSort::mergeRest(ValueRange from, ValueRange to, Value begin,
   return Carried(ArrayRef<Value>(carried).drop_front(2));
 }
 
-/// Sorts lines of tensors that move together; the first one has the keys.
+/// Sorts lines of tensors that move together; the first one has the keys. With
+/// `count`, what is behind so many elements may be anything.
 static Carried sortLines(KernelBuilder &b, Value data, ArrayRef<Value> tensors,
-                         int64_t axis, bool isDescending) {
+                         int64_t axis, bool isDescending,
+                         std::optional<int64_t> count = std::nullopt) {
   if (b.isOnDevice())
-    return sortByAllThreads(b, tensors, axis, isDescending);
+    return sortByAllThreads(b, tensors, axis, isDescending, count);
   return MergeSort(b, data, axis, isDescending).sort(tensors);
 }
 
@@ -266,11 +268,12 @@ static KernelResult buildSort(KernelBuilder &b, SortOp op, ValueRange inputs,
 
 /// Sorts a copy of `data` and the places of its elements, which are of `type`.
 static Carried sortPlaces(KernelBuilder &b, Value data, Type type, int64_t axis,
-                          bool isDescending) {
+                          bool isDescending,
+                          std::optional<int64_t> count = std::nullopt) {
   SmallVector<OpFoldResult> dims = b.dims(data);
   Value keys = b.copy(data, b.empty(dims, b.getElementType(data)));
   Value places = buildPlaces(b, b.empty(dims, type), axis);
-  return sortLines(b, data, {keys, places}, axis, isDescending);
+  return sortLines(b, data, {keys, places}, axis, isDescending, count);
 }
 
 static KernelResult buildArgsort(KernelBuilder &b, ArgsortOp op,
@@ -405,8 +408,12 @@ static KernelResult buildTopk(KernelBuilder &b, TopkOp op, ValueRange inputs,
   bool hasValues = op.getRetType() != "indices";
   bool hasIndices = op.getRetType() != "values";
   Type type = hasIndices ? b.getElementType(outputs.back()) : b.getI32Type();
-  Carried sorted = sortPlaces(
-      b, data, type, getAxis(op.getAxis(), b.getRank(data)), op.getLargest());
+  std::optional<int64_t> count;
+  if (k >= 1)
+    count = k;
+  Carried sorted =
+      sortPlaces(b, data, type, getAxis(op.getAxis(), b.getRank(data)),
+                 op.getLargest(), count);
   ArrayRef<Value> wanted(sorted);
   wanted = wanted.drop_front(hasValues ? 0 : 1).drop_back(hasIndices ? 0 : 1);
   SmallVector<Value> results;
