@@ -6,10 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Lines are sorted by merging runs, from one element on, as on the host, but no
-// element waits for another one: each place of a merged run finds the element
-// that belongs there by a binary search. A pass over all runs of all lines is
-// thus one elementwise operation, which reads its operand at computed places.
+// Lines are sorted by merging runs as on the host, but no element waits for
+// another one: each place of a merged run finds the element that belongs there
+// by a binary search. A pass over all runs of all lines is thus one elementwise
+// operation, which reads its operand at computed places. The first runs have
+// eight elements each, of which each place compares all pairs.
 // Two copies of the tensors take turns as source and destination. Where only
 // the first elements are wanted, runs that have as many lose those behind them
 // when they are merged, so that each pass has half of the elements of the one
@@ -62,6 +63,9 @@ struct TwoRuns {
   Value begin, middle, end, offset;
 };
 
+/// The elements of a run that is sorted by comparing all pairs.
+constexpr int64_t kFirstRun = 8;
+
 /// What is merged: runs of `width` elements, a power of two, of which there are
 /// `size` in all. With `keepsFirst` only as many of two runs are kept.
 struct Pass {
@@ -75,19 +79,22 @@ public:
   MergePasses(KernelBuilder &b, int64_t axis, bool isDescending, Value size)
       : b(b), axis(axis), isDescending(isDescending), size(size) {}
 
-  /// Sorts all elements.
-  Carried sort(ArrayRef<Value> tensors);
-  /// Brings the first `count` elements to the beginning; the rest is lost.
-  Carried sortFirst(ArrayRef<Value> tensors, int64_t count);
+  /// Writes all elements of lines in order, and their places.
+  Carried sort(Value data, ArrayRef<Value> outputs);
+  /// The same for the first `count` elements; what is behind them is lost.
+  Carried sortFirst(Value data, ArrayRef<Value> outputs, int64_t count);
 
 private:
-  Carried addCopies(ArrayRef<Value> tensors);
+  Carried makeRuns(Value data, ArrayRef<Value> outputs);
+  Value findRank(ScalarBuilder &s, Value data, Value at);
+  Carried computeElements(ValueRange outputs,
+                          llvm::function_ref<Carried(ScalarBuilder &)> body);
   Carried repeat(
       Value rounds, const Carried &both,
       llvm::function_ref<Carried(Value level, ValueRange from, ValueRange to)>
           merge);
-  Carried sortRuns(Value rounds, const Carried &both);
-  Value countRounds(Value numRuns);
+  Carried sortRuns(Value data, ArrayRef<Value> outputs, Value rounds);
+  Value countRounds(int64_t width);
   Value countKept(Value level, int64_t width);
   Carried mergeKept(ValueRange from, ValueRange to, Value level, int64_t width);
   Carried merge(ValueRange from, ValueRange to, const Pass &pass);
@@ -176,41 +183,85 @@ Value MergePasses::findSource(ScalarBuilder &s, Value keys,
   return p.select(takes, second, first);
 }
 
-Carried MergePasses::merge(ValueRange from, ValueRange to, const Pass &pass) {
-  int64_t rank = b.getRank(from.front());
-  SmallVector<AffineMap> maps(to.size(), b.identityMap(rank));
+/// An elementwise operation, whose body knows where it is.
+Carried MergePasses::computeElements(
+    ValueRange outputs, llvm::function_ref<Carried(ScalarBuilder &)> body) {
+  int64_t rank = b.getRank(outputs.front());
+  SmallVector<AffineMap> maps(outputs.size(), b.identityMap(rank));
   SmallVector<utils::IteratorType> kinds(rank, utils::IteratorType::parallel);
   auto op = linalg::GenericOp::create(
-      b, to.getTypes(), ValueRange(), to, maps, kinds,
+      b, outputs.getTypes(), ValueRange(), outputs, maps, kinds,
       [&](OpBuilder &builder, Location, ValueRange) {
         ScalarBuilder s = b.scalars();
         s.restoreInsertionPoint(builder.saveInsertionPoint());
         line.clear();
         for (int64_t dim = 0; dim < rank; ++dim)
           line.push_back(linalg::IndexOp::create(s, dim));
-        TwoRuns runs = findRuns(s, line[axis], pass);
-        Value source = findSource(s, from.front(), runs);
-        Carried moved;
-        for (Value tensor : from)
-          moved.push_back(load(s, tensor, source));
-        linalg::YieldOp::create(s, moved);
+        linalg::YieldOp::create(s, body(s));
       });
   return Carried(op.getResults());
+}
+
+Carried MergePasses::merge(ValueRange from, ValueRange to, const Pass &pass) {
+  return computeElements(to, [&](ScalarBuilder &s) {
+    TwoRuns runs = findRuns(s, line[axis], pass);
+    Value source = findSource(s, from.front(), runs);
+    Carried moved;
+    for (Value tensor : from)
+      moved.push_back(load(s, tensor, source));
+    return moved;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// The first runs
+//===----------------------------------------------------------------------===//
+
+/// The place of the element that belongs at place `at` of its run.
+Value MergePasses::findRank(ScalarBuilder &s, Value data, Value at) {
+  PlaceBuilder p(s);
+  Value offset = arith::AndIOp::create(s, at, p.index(kFirstRun - 1));
+  Value begin = p.sub(at, offset), last = p.sub(size, p.index(1));
+  SmallVector<Value> places, keys, ranks(kFirstRun, p.index(0));
+  for (int64_t i = 0; i < kFirstRun; ++i) {
+    places.push_back(p.add(begin, p.index(i)));
+    keys.push_back(load(s, data, p.min(places.back(), last)));
+  }
+  for (int64_t i = 0; i < kFirstRun; ++i)
+    for (int64_t j = i + 1; j < kFirstRun; ++j) {
+      // What is behind the end of the line stays behind it.
+      Value isSecond =
+          arith::AndIOp::create(s, p.isBelow(places[j], size),
+                                isBefore(s, keys[j], keys[i], isDescending));
+      Value one = p.index(1), zero = p.index(0);
+      ranks[i] = p.add(ranks[i], p.select(isSecond, one, zero));
+      ranks[j] = p.add(ranks[j], p.select(isSecond, zero, one));
+    }
+  Value source = places[0];
+  for (int64_t i = 1; i < kFirstRun; ++i)
+    source = p.select(
+        arith::CmpIOp::create(s, arith::CmpIPredicate::eq, ranks[i], offset),
+        places[i], source);
+  return source;
+}
+
+Carried MergePasses::makeRuns(Value data, ArrayRef<Value> outputs) {
+  return computeElements(outputs, [&](ScalarBuilder &s) {
+    Value source = findRank(s, data, line[axis]);
+    Carried written = {load(s, data, source)};
+    if (outputs.size() > 1)
+      written.push_back(
+          arith::IndexCastOp::create(s, b.getElementType(outputs[1]), source));
+    return written;
+  });
 }
 
 //===----------------------------------------------------------------------===//
 // Rounds
 //===----------------------------------------------------------------------===//
 
-/// The tensors, and as many others to copy them to.
-Carried MergePasses::addCopies(ArrayRef<Value> tensors) {
-  Carried both(tensors);
-  for (Value tensor : tensors)
-    both.push_back(b.empty(b.dims(tensor), b.getElementType(tensor)));
-  return both;
-}
-
-/// Two passes in a round, so that what is sorted is in the first copy.
+/// Two passes in a round, so that what is sorted is in the first ones of both
+/// copies of the tensors.
 Carried MergePasses::repeat(
     Value rounds, const Carried &both,
     llvm::function_ref<Carried(Value, ValueRange, ValueRange)> merge) {
@@ -228,26 +279,31 @@ Carried MergePasses::repeat(
                    });
 }
 
-/// The rounds that make one run of so many.
-Value MergePasses::countRounds(Value numRuns) {
+/// The rounds that make one run of those of `width` elements.
+Value MergePasses::countRounds(int64_t width) {
   ScalarBuilder s = b.scalars();
   PlaceBuilder p(s);
-  Value last = p.sub(p.max(numRuns, p.index(1)), p.index(1));
-  return p.half(p.add(countBits(s, last), p.index(1)));
+  Value last = p.sub(p.max(size, p.index(1)), p.index(1));
+  Value lastRun = arith::DivUIOp::create(s, last, p.index(width));
+  return p.half(p.add(countBits(s, lastRun), p.index(1)));
 }
 
-/// Merges runs of one element, and those that they become.
-Carried MergePasses::sortRuns(Value rounds, const Carried &both) {
+/// Makes runs of lines of `data`, and merges them. Returns both copies.
+Carried MergePasses::sortRuns(Value data, ArrayRef<Value> outputs,
+                              Value rounds) {
+  Carried both = makeRuns(data, outputs);
+  for (Value tensor : outputs)
+    both.push_back(b.empty(b.dims(tensor), b.getElementType(tensor)));
   return repeat(rounds, both, [&](Value level, ValueRange from, ValueRange to) {
-    Value one = arith::ConstantIndexOp::create(b, 1);
-    Value width = arith::ShLIOp::create(b, one, level);
+    Value first = arith::ConstantIndexOp::create(b, kFirstRun);
+    Value width = arith::ShLIOp::create(b, first, level);
     return merge(from, to, {width, size});
   });
 }
 
-Carried MergePasses::sort(ArrayRef<Value> tensors) {
-  Carried both = sortRuns(countRounds(size), addCopies(tensors));
-  both.truncate(tensors.size());
+Carried MergePasses::sort(Value data, ArrayRef<Value> outputs) {
+  Carried both = sortRuns(data, outputs, countRounds(kFirstRun));
+  both.truncate(outputs.size());
   return both;
 }
 
@@ -286,24 +342,26 @@ Carried MergePasses::mergeKept(ValueRange from, ValueRange to, Value level,
   return parts;
 }
 
-Carried MergePasses::sortFirst(ArrayRef<Value> tensors, int64_t count) {
+Carried MergePasses::sortFirst(Value data, ArrayRef<Value> outputs,
+                               int64_t count) {
   PlaceBuilder p(b);
-  int64_t width = 1, rounds = 0;
+  int64_t width = kFirstRun, rounds = 0;
   for (; width < count; width *= 4)
     ++rounds;
-  Carried both = sortRuns(p.index(rounds), addCopies(tensors));
-  Value numRuns = arith::CeilDivUIOp::create(b, size, p.index(width));
-  both = repeat(countRounds(numRuns), both,
+  Carried both = sortRuns(data, outputs, p.index(rounds));
+  both = repeat(countRounds(width), both,
                 [&](Value level, ValueRange from, ValueRange to) {
                   return mergeKept(from, to, level, width);
                 });
-  both.truncate(tensors.size());
+  both.truncate(outputs.size());
   return both;
 }
 
-Carried mlir::relax::sortByAllThreads(KernelBuilder &b, ArrayRef<Value> tensors,
-                                      int64_t axis, bool isDescending,
+Carried mlir::relax::sortByAllThreads(KernelBuilder &b, Value data,
+                                      ArrayRef<Value> outputs, int64_t axis,
+                                      bool isDescending,
                                       std::optional<int64_t> count) {
-  MergePasses passes(b, axis, isDescending, b.dimValue(tensors.front(), axis));
-  return count ? passes.sortFirst(tensors, *count) : passes.sort(tensors);
+  MergePasses passes(b, axis, isDescending, b.dimValue(data, axis));
+  return count ? passes.sortFirst(data, outputs, *count)
+               : passes.sort(data, outputs);
 }

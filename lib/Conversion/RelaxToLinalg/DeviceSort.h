@@ -22,12 +22,13 @@ Value isBefore(ScalarBuilder &s, Value x, Value y, bool isDescending);
 /// The number of bits that an index has, without leading zeros.
 Value countBits(ScalarBuilder &s, Value number);
 
-/// Sorts lines along `axis` of tensors that move together, and may be written
-/// over; the first one has the keys. Equal elements stay in order. With `count`
-/// only so many elements of each line are wanted, of which there are as many.
-Carried sortByAllThreads(KernelBuilder &b, ArrayRef<Value> tensors,
+/// Writes the lines of `data` along `axis` to the first output in order, and to
+/// the second one, if there is one, where their elements come from. Equal
+/// elements stay in order. With `count`, only so many elements of each line are
+/// wanted, of which there are as many.
+Carried sortByAllThreads(KernelBuilder &b, Value data, ArrayRef<Value> outputs,
                          int64_t axis, bool isDescending,
-                         std::optional<int64_t> count);
+                         std::optional<int64_t> count = std::nullopt);
 
 } // namespace mlir::relax
 

@@ -241,16 +241,6 @@ Carried MergeSort::mergeRest(ValueRange from, ValueRange to, Value begin,
   return Carried(ArrayRef<Value>(carried).drop_front(2));
 }
 
-/// Sorts lines of tensors that move together; the first one has the keys. With
-/// `count`, what is behind so many elements may be anything.
-static Carried sortLines(KernelBuilder &b, Value data, ArrayRef<Value> tensors,
-                         int64_t axis, bool isDescending,
-                         std::optional<int64_t> count = std::nullopt) {
-  if (b.isOnDevice())
-    return sortByAllThreads(b, tensors, axis, isDescending, count);
-  return MergeSort(b, data, axis, isDescending).sort(tensors);
-}
-
 /// Each element's index along an axis.
 static Value buildPlaces(KernelBuilder &b, Value output, int64_t axis) {
   Type type = b.getElementType(output);
@@ -262,26 +252,35 @@ static Value buildPlaces(KernelBuilder &b, Value output, int64_t axis) {
 static KernelResult buildSort(KernelBuilder &b, SortOp op, ValueRange inputs,
                               ValueRange outputs) {
   int64_t axis = getAxis(op.getAxis(), b.getRank(inputs[0]));
-  Value keys = b.copy(inputs[0], outputs[0]);
-  return one(sortLines(b, inputs[0], keys, axis, op.getDescending()).front());
+  bool isDescending = op.getDescending();
+  if (b.isOnDevice())
+    return one(
+        sortByAllThreads(b, inputs[0], outputs[0], axis, isDescending).front());
+  MergeSort sort(b, inputs[0], axis, isDescending);
+  return one(sort.sort(b.copy(inputs[0], outputs[0])).front());
 }
 
 /// Sorts a copy of `data` and the places of its elements, which are of `type`.
 static Carried sortPlaces(KernelBuilder &b, Value data, Type type, int64_t axis,
-                          bool isDescending,
-                          std::optional<int64_t> count = std::nullopt) {
+                          bool isDescending) {
   SmallVector<OpFoldResult> dims = b.dims(data);
   Value keys = b.copy(data, b.empty(dims, b.getElementType(data)));
   Value places = buildPlaces(b, b.empty(dims, type), axis);
-  return sortLines(b, data, {keys, places}, axis, isDescending, count);
+  return MergeSort(b, data, axis, isDescending).sort({keys, places});
 }
 
 static KernelResult buildArgsort(KernelBuilder &b, ArgsortOp op,
                                  ValueRange inputs, ValueRange outputs) {
-  Carried sorted = sortPlaces(b, inputs[0], b.getElementType(outputs[0]),
-                              getAxis(op.getAxis(), b.getRank(inputs[0])),
-                              op.getDescending());
-  return one(b.copy(sorted[1], outputs[0]));
+  Value data = inputs[0], output = outputs[0];
+  int64_t axis = getAxis(op.getAxis(), b.getRank(data));
+  if (b.isOnDevice()) {
+    Value keys = b.empty(b.dims(data), b.getElementType(data));
+    return one(
+        sortByAllThreads(b, data, {keys, output}, axis, op.getDescending())[1]);
+  }
+  Carried sorted =
+      sortPlaces(b, data, b.getElementType(output), axis, op.getDescending());
+  return one(b.copy(sorted[1], output));
 }
 
 namespace {
@@ -399,6 +398,19 @@ static KernelResult buildFirst(KernelBuilder &b, TopkOp op, Value data,
   return Carried(ArrayRef<Value>(tensors).drop_front(hasKeys ? 0 : 1));
 }
 
+/// The same on a device, where only the first elements need be in order.
+static Carried sortFirstPlaces(KernelBuilder &b, TopkOp op, Value data,
+                               Type type, int64_t axis) {
+  SmallVector<OpFoldResult> dims = b.dims(data);
+  Value keys = b.empty(dims, b.getElementType(data));
+  Value places = b.empty(dims, type);
+  std::optional<int64_t> count;
+  if (op.getK() >= 1)
+    count = op.getK();
+  return sortByAllThreads(b, data, {keys, places}, axis, op.getLargest(),
+                          count);
+}
+
 static KernelResult buildTopk(KernelBuilder &b, TopkOp op, ValueRange inputs,
                               ValueRange outputs) {
   Value data = inputs[0];
@@ -408,12 +420,10 @@ static KernelResult buildTopk(KernelBuilder &b, TopkOp op, ValueRange inputs,
   bool hasValues = op.getRetType() != "indices";
   bool hasIndices = op.getRetType() != "values";
   Type type = hasIndices ? b.getElementType(outputs.back()) : b.getI32Type();
-  std::optional<int64_t> count;
-  if (k >= 1)
-    count = k;
-  Carried sorted =
-      sortPlaces(b, data, type, getAxis(op.getAxis(), b.getRank(data)),
-                 op.getLargest(), count);
+  int64_t axis = getAxis(op.getAxis(), b.getRank(data));
+  Carried sorted = b.isOnDevice()
+                       ? sortFirstPlaces(b, op, data, type, axis)
+                       : sortPlaces(b, data, type, axis, op.getLargest());
   ArrayRef<Value> wanted(sorted);
   wanted = wanted.drop_front(hasValues ? 0 : 1).drop_back(hasIndices ? 0 : 1);
   SmallVector<Value> results;

@@ -1,13 +1,19 @@
 // RUN: relax-opt %s -relax-legalize-ops -split-input-file | FileCheck %s
 
-// All places of a merged run find their elements by themselves: a round is two operations over all
-// elements, each of which searches. The kernel of the host is another one.
+// Runs of eight elements are sorted by comparing all pairs. In merged runs, all places find their
+// elements by themselves: a round is two operations over all elements, each of which searches. The
+// kernel of the host is another one.
 // CHECK-LABEL: module attributes {relax.global_info = {gpu = #relax.vdevice<"cuda", 0>}}
 // CHECK:       relax.call_tir @sort(
 // CHECK:       relax.call_tir @sort1(
 // CHECK-LABEL: func.func private @sort(
+// CHECK:         linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]} outs
+// CHECK-COUNT-28:  arith.cmpf ult
 // CHECK:         scf.for {{.*}} -> (tensor<?x?xf32>, tensor<?x?xf32>)
-// CHECK-COUNT-2:   linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]} outs
+// CHECK:           linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]} outs
+// CHECK:             scf.while
+// CHECK:           linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]} outs
+// CHECK:             scf.while
 // CHECK:         return
 // CHECK-LABEL: func.func private @sort1(
 // CHECK:         relax.loop = "parallel"
@@ -36,5 +42,26 @@ module attributes {relax.global_info = {gpu = #relax.vdevice<"cuda", 0>}} {
   relax.func @scan(%x: !relax.tensor<[n, m], f16, @gpu>) -> !relax.object {
     %0 = relax.cumsum %x {axis = 0 : i64, exclusive = true} : (!relax.tensor<[n, m], f16, @gpu>) -> !relax.tensor<[n, m], f16, @gpu>
     relax.return %0 : !relax.tensor<[n, m], f16, @gpu>
+  }
+}
+
+// -----
+
+// Of the first elements, passes that merge runs of at least as many write half of what they read.
+// CHECK-LABEL: func.func private @topk(
+// CHECK:         linalg.generic
+// CHECK:         scf.for {{.*}} -> (tensor<?x?xf32>, tensor<?x?xi32>, tensor<?x?xf32>, tensor<?x?xi32>)
+// CHECK:         scf.for {{.*}} -> (tensor<?x?xf32>, tensor<?x?xi32>, tensor<?x?xf32>, tensor<?x?xi32>)
+// CHECK-COUNT-2:   tensor.extract_slice
+// CHECK:           linalg.generic
+// CHECK-COUNT-2:   tensor.insert_slice
+// CHECK-COUNT-2:   tensor.extract_slice
+// CHECK:           linalg.generic
+// CHECK-COUNT-2:   tensor.insert_slice
+// CHECK-COUNT-2: tensor.extract_slice {{.*}} to tensor<?x50x
+module attributes {relax.global_info = {gpu = #relax.vdevice<"cuda", 0>}} {
+  relax.func @topk_rows(%x: !relax.tensor<[n, m], f32, @gpu>) -> !relax.object {
+    %0 = relax.topk %x {k = 50 : i64} : (!relax.tensor<[n, m], f32, @gpu>) -> !relax.tuple<!relax.tensor<[n, 50], f32, @gpu>, !relax.tensor<[n, 50], i32, @gpu>>
+    relax.return %0 : !relax.tuple<!relax.tensor<[n, 50], f32, @gpu>, !relax.tensor<[n, 50], i32, @gpu>>
   }
 }
