@@ -65,8 +65,9 @@ private:
   Type element;
   BlockPlace place;
   MatrixView left, right;
-  /// Whether columns of the right matrix are contiguous: rows of shared memory
-  /// are steps of the depth then.
+  /// Whether the right matrix is contiguous along the depth: a row of shared
+  /// memory is a step of the depth of one column then, and otherwise so many
+  /// columns at one place of the depth.
   bool isRightDeep = false;
   Value memory, offset; // shared memory, and where the first stage is in it
   Value thread, group;
@@ -107,8 +108,8 @@ Value WarpgroupTiles::copyStep(IndexBuilder &in, Value step, Value stage) {
 }
 
 /// What wgmma takes for a matrix in swizzled rows of 128 bytes: its address,
-/// and how far apart parts of it are, all in units of 16 bytes. Where rows are
-/// steps of the depth, `leading` is from columns to the next ones.
+/// and how far apart parts of it are, all in units of 16 bytes. Where a row has
+/// columns, `leading` is how far the next columns are.
 static Value makeDescriptor(IndexBuilder &b, Value address, int64_t leading) {
   constexpr int64_t kUnit = 16, kSwizzle128 = int64_t(1) << 62;
   int64_t fixed = (leading / kUnit) << 16 | (kSwizzleBytes / kUnit) << 32;
