@@ -143,23 +143,25 @@ _CAPABILITY = (75, 76)
 _FIRST_OWN = 90
 
 
+def _succeed(name: str, result: int) -> None:
+    if result:
+        raise OSError(f"{name} returned {result}")
+
+
 def _native_arch() -> str:
     """Return the architecture of the first GPU of this machine, such as "sm_90a"."""
     library = os.environ.get("RELAX_CUDA_DRIVER") or "libcuda.so.1"
-    device, number = ctypes.c_int(), ctypes.c_int()
-    numbers = []
+    device, major, minor = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
     try:
         driver = ctypes.CDLL(library)
-        calls = [(driver.cuInit, 0), (driver.cuDeviceGet, ctypes.byref(device), 0)]
-        for call, *args in calls:
-            if code := call(*args):
-                raise OSError(f"{call.__name__} returned {code}")
-        for which in _CAPABILITY:
-            driver.cuDeviceGetAttribute(ctypes.byref(number), which, device)
-            numbers.append(number.value)
+        _succeed("cuInit", driver.cuInit(0))
+        _succeed("cuDeviceGet", driver.cuDeviceGet(ctypes.byref(device), 0))
+        for number, which in zip((major, minor), _CAPABILITY, strict=True):
+            result = driver.cuDeviceGetAttribute(ctypes.byref(number), which, device)
+            _succeed("cuDeviceGetAttribute", result)
     except (OSError, AttributeError) as error:
         raise ValueError(f"expected a GPU for -arch=native, but there is none: {error}") from None
-    capability = 10 * numbers[0] + numbers[1]
+    capability = 10 * major.value + minor.value
     return f"sm_{capability}{'a' if capability >= _FIRST_OWN else ''}"
 
 
