@@ -136,49 +136,85 @@ void WindowPacker::packPixels(IndexBuilder &b, const Pixels &pixels,
   });
 }
 
-/// Where `place` is, counted from the first row or column of the padding, and
-/// whether it is in the image.
-static std::pair<Value, Value>
-leavePadding(IndexBuilder &b, const Window &window, Value place, Value size) {
-  Value inImage = b.sub(place, b.index(window.padding));
+namespace {
+/// Computes with places in an image, as numbers of 32 bits where these do:
+/// there is an instruction for each operation then.
+class PlaceBuilder {
+public:
+  PlaceBuilder(IndexBuilder &b, bool isSmall)
+      : b(b), type(isSmall ? Type(b.getI32Type()) : Type(b.getIndexType())) {}
+
+  Value cast(Value value) {
+    return value.getType() == type
+               ? value
+               : b.createOrFold<arith::IndexCastOp>(type, value);
+  }
+  Value number(int64_t value) {
+    return arith::ConstantOp::create(b, b.getIntegerAttr(type, value));
+  }
+  Value mul(Value value, int64_t factor) {
+    return b.mul(value, number(factor));
+  }
+  Value toIndex(Value place) {
+    return type.isIndex()
+               ? place
+               : b.createOrFold<arith::IndexCastOp>(b.getIndexType(), place);
+  }
+
+private:
+  IndexBuilder &b;
+  Type type;
+};
+} // namespace
+
+/// Whether row or column `place`, counted from the first one of the padding, is
+/// in the image.
+static Value isInImage(IndexBuilder &b, PlaceBuilder &places,
+                       const Window &window, Value place, Value size) {
   // One comparison tells what is before the image, too.
-  return {inImage, b.compare(arith::CmpIPredicate::ult, inImage, size)};
+  return b.compare(arith::CmpIPredicate::ult,
+                   b.sub(place, places.number(window.padding)), size);
 }
 
 /// The matrix of which a column is the window of a pixel, element by element.
 /// What depends on the pixel alone, or on the element of the window alone, is
 /// the same for many elements.
 static MatrixView viewWindows(IndexBuilder &b, const ConvParts &parts,
-                              const Image &image, Value outWidth) {
+                              const Image &image, Value outWidth,
+                              bool isSmall) {
   MatrixView view = {image.base, image.offset, outWidth, b.index(1)};
-  view.element = [&parts, image, outWidth](IndexBuilder &b, Value depth,
-                                           Value pixel, Value isInside) {
+  view.element = [&parts, image, outWidth, isSmall](IndexBuilder &b,
+                                                    Value depth, Value pixel,
+                                                    Value isInside) -> Value {
+    PlaceBuilder places(b, isSmall);
     const Window &rows = parts.rows, &columns = parts.columns;
-    Value width = b.index(columns.size),
-          size = b.index(rows.size * columns.size);
-    Value channel = b.floorDiv(depth, size), inWindow = b.rem(depth, size);
-    Value windowRow = b.mul(b.floorDiv(inWindow, width), rows.dilation),
-          windowColumn = b.mul(b.rem(inWindow, width), columns.dilation);
-    Value pixelRow = b.mul(b.floorDiv(pixel, outWidth), rows.stride),
-          pixelColumn = b.mul(b.rem(pixel, outWidth), columns.stride);
-    auto [row, hasRow] =
-        leavePadding(b, rows, b.add(pixelRow, windowRow), image.height);
-    auto [column, hasColumn] =
-        leavePadding(b, columns, b.add(pixelColumn, windowColumn), image.width);
+    Value height = places.cast(image.height), width = places.cast(image.width);
+    Value inWindow = places.cast(depth),
+          size = places.number(rows.size * columns.size);
+    Value channel = b.floorDiv(inWindow, size);
+    inWindow = b.rem(inWindow, size);
+    Value windowWidth = places.number(columns.size);
+    Value windowRow =
+              places.mul(b.floorDiv(inWindow, windowWidth), rows.dilation),
+          windowColumn =
+              places.mul(b.rem(inWindow, windowWidth), columns.dilation);
+    Value at = places.cast(pixel), across = places.cast(outWidth);
+    Value row = places.mul(b.floorDiv(at, across), rows.stride),
+          column = places.mul(b.rem(at, across), columns.stride);
     Value ofWindow = b.add(
-        b.mul(b.add(b.mul(channel, image.height), windowRow), image.width),
-        windowColumn);
-    Value ofPixel =
-        b.add(b.add(image.offset,
-                    b.mul(b.sub(pixelRow, b.index(rows.padding)), image.width)),
-              b.sub(pixelColumn, b.index(columns.padding)));
-    for (Value condition : {hasRow, hasColumn})
+        b.mul(b.add(b.mul(channel, height), windowRow), width), windowColumn);
+    Value ofPixel = b.add(b.mul(b.sub(row, places.number(rows.padding)), width),
+                          b.sub(column, places.number(columns.padding)));
+    for (Value condition :
+         {isInImage(b, places, rows, b.add(row, windowRow), height),
+          isInImage(b, places, columns, b.add(column, windowColumn), width)})
       isInside = b.createOrFold<arith::AndIOp>(isInside, condition);
     Value place = arith::SelectOp::create(b, isInside, b.add(ofWindow, ofPixel),
-                                          b.index(0));
-    Value element = memref::LoadOp::create(b, image.base, place);
+                                          places.number(0));
+    Value element = memref::LoadOp::create(
+        b, image.base, b.add(image.offset, places.toIndex(place)));
     Value zero = arith::ConstantOp::create(b, b.getZeroAttr(element.getType()));
-    return arith::SelectOp::create(b, isInside, element, zero).getResult();
+    return arith::SelectOp::create(b, isInside, element, zero);
   };
   return view;
 }
@@ -186,6 +222,31 @@ static MatrixView viewWindows(IndexBuilder &b, const ConvParts &parts,
 //===----------------------------------------------------------------------===//
 // Emission
 //===----------------------------------------------------------------------===//
+
+/// The right matrix is that of windows of an image, element by element.
+static void emitWindowMatmul(IndexBuilder &b, const ConvParts &parts,
+                             MatmulProblem &problem, const Image &whole,
+                             Value outWidth) {
+  Value imageSize = b.mul(whole.channels, b.mul(whole.height, whole.width));
+  auto emit = [&](IndexBuilder &in, bool isSmall) {
+    problem.rhs = [&, isSmall](IndexBuilder &b, Value batch) {
+      Image image = whole;
+      image.offset = b.mul(batch, imageSize);
+      return viewWindows(b, parts, image, outWidth, isSmall);
+    };
+    emitDeviceMatmul(in, problem);
+  };
+  // Sums of a few places are small, too.
+  constexpr int64_t kSmall = int64_t(1) << 29;
+  Value isSmall =
+      b.isAtMost(b.max(b.max(imageSize, problem.n), problem.k), kSmall);
+  // An image of no pixels has padding alone, and no memory.
+  Value hasPixels = b.compare(arith::CmpIPredicate::ne, imageSize, b.index(0));
+  problem.k = b.createOrFold<arith::SelectOp>(hasPixels, problem.k, b.index(0));
+  b.branch(
+      isSmall, [&](IndexBuilder &in) { emit(in, /*isSmall=*/true); },
+      [&](IndexBuilder &in) { emit(in, /*isSmall=*/false); });
+}
 
 /// The right matrix is that of windows: packed a panel at a time, or element by
 /// element on devices.
@@ -211,15 +272,11 @@ static void emitImplicitGemm(IndexBuilder &b, func::FuncOp kernel,
   problem.batch = b.mul(getDim(b, output, 0), groups);
   problem.m = b.floorDiv(getDim(b, output, 1), groups);
   problem.n = b.mul(getDim(b, output, 2), outWidth);
-  Value depth = b.mul(whole.channels, parts.rows.size * parts.columns.size);
-  // An image of no pixels has padding alone, and no memory.
-  Value hasPixels =
-      b.compare(arith::CmpIPredicate::ne, channelSize, b.index(0));
-  problem.k = b.createOrFold<arith::SelectOp>(hasPixels, depth, b.index(0));
+  problem.k = b.mul(whole.channels, parts.rows.size * parts.columns.size);
   problem.sumType = b.getF32Type();
   problem.isLhsPacked = parts.hasRowPanels;
-  MatrixView weights = {flatten(b, weight), b.index(0), depth, b.index(1)};
-  problem.lhs = [&](IndexBuilder &b, Value batch) {
+  MatrixView weights = {flatten(b, weight), b.index(0), problem.k, b.index(1)};
+  problem.lhs = [&, depth = problem.k](IndexBuilder &b, Value batch) {
     MatrixView view = weights;
     view.offset = b.mul(b.rem(batch, groups), b.mul(problem.m, depth));
     return view;
@@ -229,13 +286,7 @@ static void emitImplicitGemm(IndexBuilder &b, func::FuncOp kernel,
       return MatrixView{whole.base, b.mul(batch, imageSize), channelSize,
                         b.index(1)};
     };
-  else if (isOnDevice)
-    problem.rhs = [&](IndexBuilder &b, Value batch) {
-      Image image = whole;
-      image.offset = b.mul(batch, imageSize);
-      return viewWindows(b, parts, image, outWidth);
-    };
-  else
+  else if (!isOnDevice)
     problem.packRhs = [&](IndexBuilder &b, const MatmulProblem::Columns &panel,
                           Value scratch, Value offset) {
       Image image = whole;
@@ -254,10 +305,12 @@ static void emitImplicitGemm(IndexBuilder &b, func::FuncOp kernel,
   problem.canAlign = [&](IndexBuilder &b, int64_t pixels) {
     return areAligned(b, arguments, problem.n, pixels);
   };
-  if (isOnDevice)
+  if (!isOnDevice)
+    emitMatmul(b, problem, parts.blocking);
+  else if (problem.rhs)
     emitDeviceMatmul(b, problem);
   else
-    emitMatmul(b, problem, parts.blocking);
+    emitWindowMatmul(b, parts, problem, whole, outWidth);
 }
 
 static void emitOnHost(IndexBuilder &b, func::FuncOp kernel, ConvParts &parts,
