@@ -97,7 +97,7 @@ for thread in threads:
     thread.join()
 """,
     "while_another_thread_has_a_lock": """
-from relax_mlir import external
+from relax_runtime import external
 from relax_mlir.core import context, diagnostics, lifetimes
 
 def hold(lock):
