@@ -91,3 +91,58 @@ def is_bias_of(value: ir.Value, result: ir.Value, kind: str) -> bool:
     if len(dims) < place or dims[-place] != size[-place]:
         return False
     return all(dim.value == 1 for index, dim in enumerate(dims) if index != len(dims) - place)
+
+
+# What a match of a product computes itself; a bias that it reshapes is none of it.
+_COMPUTED = ("relax.add", "relax.conv2d", "relax.matmul")
+
+
+def is_product_of_tensors(
+    context: PatternCheckContext,
+    product: ir.Value,
+    addend: str,
+    dtypes: Collection[str],
+    devices: Collection[str],
+) -> bool:
+    """Say whether a match is a product with what libraries compute after it.
+
+    Parameters
+    ----------
+    context : PatternCheckContext
+        Of a pattern that may have the parts ``bias`` and `addend`.
+    product : mlir.ir.Value
+        A product of matrices or a convolution.
+    addend : str
+        The name of the part that is a tensor of the shape of the product.
+    dtypes : collection of str
+        One of which all tensors have.
+    devices : collection of str
+        Kinds, of one of which the device of a tensor is, if it has one.
+
+    Returns
+    -------
+    bool
+        False also where something else uses what is inside of the match, the product is added to
+        itself, or other dimensions than the last two are permuted.
+    """
+    if has_leaking_intermediate_variables(context):
+        return False
+    found = context.annotated_expr
+    added = [found[name] for name in ("bias", addend) if name in found]
+    if any(value.owner.name in _COMPUTED for value in added if value in context.matched_bindings):
+        return False  # it is added to itself
+    type_: Any = product.type
+    if not is_tensor_of(type_, dtypes, devices):
+        return False
+    values = [context.matched_expr, *found.values()]
+    if not all(is_tensor_of(value.type, (type_.dtype,), devices) for value in values):
+        return False
+    inside = [op.operation for op in context.matched_bindings.values()]
+    if not all(is_transposition(op) for op in inside if op.name == "relax.permute_dims"):
+        return False
+    if not have_same_shape(product, context.matched_expr):
+        return False
+    kind = "conv2d" if product.owner.operation.name == "relax.conv2d" else "matmul"
+    if "bias" in found and not is_bias_of(found["bias"], product, kind):
+        return False
+    return addend not in found or have_same_shape(found[addend], product)

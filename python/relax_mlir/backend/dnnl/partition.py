@@ -16,18 +16,10 @@ from ...transform import FuseOpsByPattern, MergeCompositeFunctions, PatternCheck
 from ..costs import CostCache
 from ..measure import keep_faster
 from ..pattern_registry import get_patterns_with_prefix, register_patterns
-from ..utils import (
-    has_leaking_intermediate_variables,
-    have_same_shape,
-    is_bias_of,
-    is_tensor_of,
-    is_transposition,
-)
+from ..utils import is_product_of_tensors
 from .codegen import convolution_attributes
 
 _ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid")
-# What a match computes itself; a bias that it reshapes is none of it.
-_COMPUTED = ("relax.add", "relax.conv2d", "relax.matmul")
 _PRODUCTS = ("conv2d", "matmul_transposed", "matmul")
 
 
@@ -93,27 +85,11 @@ def partition_for_dnnl(
 
 def _check(context: PatternCheckContext) -> bool:
     """Say whether oneDNN computes what a pattern matched."""
-    if has_leaking_intermediate_variables(context):
+    product = context.annotated_expr["product"]
+    if not is_product_of_tensors(context, product, "sum", ("float32",), ("cpu", "llvm")):
         return False
-    found = context.annotated_expr
-    product = found["product"]
-    added = [found[name] for name in ("bias", "sum") if name in found]
-    if any(value.owner.name in _COMPUTED for value in added if value in context.matched_bindings):
-        return False  # it is added to itself
-    values = [product, context.matched_expr, *found.values()]
-    if not all(is_tensor_of(value.type, ("float32",), ("cpu", "llvm")) for value in values):
-        return False
-    view = product.owner
-    check = _check_convolution if view.operation.name == "relax.conv2d" else _check_matmul
-    inside = [op.operation for op in context.matched_bindings.values()]
-    if not all(is_transposition(op) for op in inside if op.name == "relax.permute_dims"):
-        return False
-    if not check(view.operation) or not have_same_shape(product, context.matched_expr):
-        return False
-    kind = "conv2d" if view.operation.name == "relax.conv2d" else "matmul"
-    if "bias" in found and not is_bias_of(found["bias"], product, kind):
-        return False
-    return "sum" not in found or have_same_shape(found["sum"], product)
+    op = product.owner.operation
+    return _check_convolution(op) if op.name == "relax.conv2d" else _check_matmul(op)
 
 
 def _check_matmul(op: ir.Operation) -> bool:
