@@ -174,9 +174,8 @@ void AttentionTiles::copy(IndexBuilder &in, const SharedTile &tile,
   TileSource source = {matrix, first, in.index(0), sizes[loop],
                        in.index(tile.width)};
   if (!isAligned)
-    return storeChunks(in, tile, source,
-                       loadChunks(in, tile, source, thread, kCopiers), thread,
-                       kCopiers);
+    return storeChunks(in, tile, loadChunks(in, tile, source, thread, kCopiers),
+                       thread, kCopiers);
   SmallVector<Value> tokens;
   copyTile(in, tile, source, thread, kCopiers, tokens);
   Value group = nvgpu::DeviceAsyncCreateGroupOp::create(

@@ -61,8 +61,6 @@ std::pair<Value, Value> mlir::relax::getDynamicShared(IndexBuilder &b,
                                                       int64_t alignment) {
   auto op =
       b.getInsertionBlock()->getParent()->getParentOfType<gpu::LaunchOp>();
-  if (!op)
-    op = cast<gpu::LaunchOp>(b.getInsertionBlock()->getParentOp());
   IndexBuilder host(op.getLoc(), op);
   op.getDynamicSharedMemorySizeMutable().assign(arith::ConstantOp::create(
       host, host.getI32IntegerAttr(bytes + alignment)));

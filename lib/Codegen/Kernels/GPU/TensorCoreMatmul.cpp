@@ -133,17 +133,16 @@ SmallVector<Value> TensorCoreTiles::loadStep(IndexBuilder &in, Value step) {
 
 void TensorCoreTiles::storeStep(IndexBuilder &in, ValueRange chunks,
                                 Value stage) {
-  auto store = [&](const SharedTile &tile, const TileSource &source) {
+  auto store = [&](const SharedTile &tile) {
     size_t count = tile.size() / kChunk / kBlockThreads;
-    storeChunks(in, getStage(in, tile, stage), source, chunks.take_front(count),
-                thread, kBlockThreads);
+    storeChunks(in, getStage(in, tile, stage), chunks.take_front(count), thread,
+                kBlockThreads);
     chunks = chunks.drop_front(count);
   };
-  Value step = in.index(0); // any will do
   if (!form.isLeftAligned)
-    store(leftTile, leftSource(in, step));
+    store(leftTile);
   if (!form.isRightAligned)
-    store(rightTile, rightSource(in, step));
+    store(rightTile);
 }
 
 SmallVector<Value> TensorCoreTiles::multiplyStep(IndexBuilder &in, Value stage,

@@ -39,19 +39,24 @@ Value SharedTile::placeOf(IndexBuilder &b, Value row, Value chunk) const {
 // Copies
 //===----------------------------------------------------------------------===//
 
-/// Calls `body` with the rows and columns of the chunks of a thread: in the
-/// tile, and of the first element in the matrix.
-static void forEachChunk(
-    IndexBuilder &b, const SharedTile &tile, const TileSource &source,
-    Value thread, int64_t numThreads,
-    llvm::function_ref<void(Value place, Value row, Value column)> body) {
+/// Calls `body` with the rows of a tile, and the chunks in them, that a thread
+/// has.
+static void
+forEachChunk(IndexBuilder &b, const SharedTile &tile, Value thread,
+             int64_t numThreads,
+             llvm::function_ref<void(Value row, Value chunk)> body) {
   Value chunks = b.index(tile.chunks());
   for (int64_t i = 0; i < tile.size() / kChunk; i += numThreads) {
     Value at = b.add(thread, b.index(i));
-    Value row = b.floorDiv(at, chunks), chunk = b.rem(at, chunks);
-    body(tile.placeOf(b, row, chunk), b.add(source.firstRow, row),
-         b.add(source.firstColumn, b.mul(chunk, kChunk)));
+    body(b.floorDiv(at, chunks), b.rem(at, chunks));
   }
+}
+
+/// The row and the column of the first element of a chunk in the matrix.
+static std::pair<Value, Value>
+findChunk(IndexBuilder &b, const TileSource &source, Value row, Value chunk) {
+  return {b.add(source.firstRow, row),
+          b.add(source.firstColumn, b.mul(chunk, kChunk))};
 }
 
 void mlir::relax::copyTile(IndexBuilder &b, const SharedTile &tile,
@@ -59,22 +64,22 @@ void mlir::relax::copyTile(IndexBuilder &b, const SharedTile &tile,
                            int64_t numThreads, SmallVectorImpl<Value> &tokens) {
   const MatrixView &matrix = source.matrix;
   auto token = nvgpu::DeviceAsyncTokenType::get(b.getContext());
-  forEachChunk(
-      b, tile, source, thread, numThreads,
-      [&](Value to, Value row, Value column) {
-        Value isInside =
-            arith::AndIOp::create(b, b.isBelow(row, source.numRows),
-                                  b.isBelow(column, source.numColumns));
-        Value from =
-            b.add(matrix.offset, b.add(b.mul(row, matrix.rowStride), column));
-        from = arith::SelectOp::create(b, isInside, from, b.index(0));
-        // What is not copied becomes zero.
-        Value count =
-            arith::SelectOp::create(b, isInside, b.index(kChunk), b.index(0));
-        tokens.push_back(nvgpu::DeviceAsyncCopyOp::create(
-            b, token, tile.memory, ValueRange(to), matrix.base,
-            ValueRange(from), b.getIndexAttr(kChunk), count, b.getUnitAttr()));
-      });
+  forEachChunk(b, tile, thread, numThreads, [&](Value tileRow, Value chunk) {
+    Value to = tile.placeOf(b, tileRow, chunk);
+    auto [row, column] = findChunk(b, source, tileRow, chunk);
+    Value isInside =
+        arith::AndIOp::create(b, b.isBelow(row, source.numRows),
+                              b.isBelow(column, source.numColumns));
+    Value from =
+        b.add(matrix.offset, b.add(b.mul(row, matrix.rowStride), column));
+    from = arith::SelectOp::create(b, isInside, from, b.index(0));
+    // What is not copied becomes zero.
+    Value count =
+        arith::SelectOp::create(b, isInside, b.index(kChunk), b.index(0));
+    tokens.push_back(nvgpu::DeviceAsyncCopyOp::create(
+        b, token, tile.memory, ValueRange(to), matrix.base, ValueRange(from),
+        b.getIndexAttr(kChunk), count, b.getUnitAttr()));
+  });
 }
 
 SmallVector<Value> mlir::relax::loadChunks(IndexBuilder &b,
@@ -83,27 +88,27 @@ SmallVector<Value> mlir::relax::loadChunks(IndexBuilder &b,
                                            Value thread, int64_t numThreads) {
   SmallVector<Value> chunks;
   auto type = VectorType::get({kChunk}, tile.element());
-  forEachChunk(
-      b, tile, source, thread, numThreads, [&](Value, Value row, Value column) {
-        SmallVector<Value> elements;
-        for (int64_t i = 0; i < kChunk; ++i)
-          elements.push_back(loadInside(b, source.matrix, row,
-                                        b.add(column, b.index(i)),
-                                        source.numRows, source.numColumns));
-        chunks.push_back(vector::FromElementsOp::create(b, type, elements));
-      });
+  forEachChunk(b, tile, thread, numThreads, [&](Value tileRow, Value chunk) {
+    auto [row, column] = findChunk(b, source, tileRow, chunk);
+    SmallVector<Value> elements;
+    for (int64_t i = 0; i < kChunk; ++i)
+      elements.push_back(loadInside(b, source.matrix, row,
+                                    b.add(column, b.index(i)), source.numRows,
+                                    source.numColumns));
+    chunks.push_back(vector::FromElementsOp::create(b, type, elements));
+  });
   return chunks;
 }
 
 void mlir::relax::storeChunks(IndexBuilder &b, const SharedTile &tile,
-                              const TileSource &source, ValueRange chunks,
-                              Value thread, int64_t numThreads) {
+                              ValueRange chunks, Value thread,
+                              int64_t numThreads) {
   size_t next = 0;
-  forEachChunk(
-      b, tile, source, thread, numThreads, [&](Value to, Value, Value) {
-        vector::StoreOp::create(b, chunks[next++], tile.memory, to,
-                                /*nontemporal=*/false, llvm::MaybeAlign(16));
-      });
+  forEachChunk(b, tile, thread, numThreads, [&](Value row, Value chunk) {
+    vector::StoreOp::create(b, chunks[next++], tile.memory,
+                            tile.placeOf(b, row, chunk), /*nontemporal=*/false,
+                            llvm::MaybeAlign(16));
+  });
 }
 
 //===----------------------------------------------------------------------===//

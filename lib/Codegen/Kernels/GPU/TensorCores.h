@@ -57,9 +57,8 @@ void copyTile(IndexBuilder &b, const SharedTile &tile, const TileSource &source,
 SmallVector<Value> loadChunks(IndexBuilder &b, const SharedTile &tile,
                               const TileSource &source, Value thread,
                               int64_t numThreads);
-void storeChunks(IndexBuilder &b, const SharedTile &tile,
-                 const TileSource &source, ValueRange chunks, Value thread,
-                 int64_t numThreads);
+void storeChunks(IndexBuilder &b, const SharedTile &tile, ValueRange chunks,
+                 Value thread, int64_t numThreads);
 
 /// 16 rows of the left matrix, 16 deep, as mma.sync takes them.
 Value loadLeft(IndexBuilder &b, const SharedTile &tile, Value firstRow,

@@ -70,7 +70,7 @@ private:
   /// columns at one place of the depth.
   bool isRightDeep = false;
   Value memory, offset; // shared memory, and where the first stage is in it
-  Value thread, group;
+  Value thread;
   Value canAlign; // see WarpRows
   /// Where wgmma finds the matrices of the first stage, see makeDescriptor.
   Value leftPlace, rightPlace;
@@ -224,7 +224,7 @@ void WarpgroupTiles::begin(IndexBuilder &in, const BlockPlace &block,
                            Value id) {
   place = block;
   thread = id;
-  group = in.floorDiv(thread, in.index(kWarpgroupThreads));
+  Value group = in.floorDiv(thread, in.index(kWarpgroupThreads));
   left = problem.lhs(in, place.batch);
   right = problem.rhs(in, place.batch);
   element = cast<MemRefType>(left.base.getType()).getElementType();
