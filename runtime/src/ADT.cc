@@ -17,7 +17,7 @@
 
 using namespace relax_runtime;
 
-static void release(void *self, int flags) {
+static void releaseConstructor(void *self, int flags) {
   TVMFFIObject *object = static_cast<TVMFFIObject *>(self);
   if (!releaseNested(object, flags))
     return;
@@ -38,9 +38,9 @@ ffi::Any relax_runtime::makeADT(int64_t tag, ffi::Any fields) noexcept {
   adt->tag = tag;
   adt->fields = std::move(fields);
   ffi::Any value;
-  assignOwned(
-      reinterpret_cast<TVMFFIAny *>(&value),
-      ownedValue(initObject(block, ADTObj::RuntimeTypeIndex(), release)));
+  assignOwned(reinterpret_cast<TVMFFIAny *>(&value),
+              ownedValue(initObject(block, ADTObj::RuntimeTypeIndex(),
+                                    releaseConstructor)));
   return value;
 }
 

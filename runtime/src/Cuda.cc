@@ -54,7 +54,7 @@ constexpr int64_t kSharedBytes = 48 << 10;
 constexpr int64_t kMostSharedBytes = 1 << 20;
 // The largest grid in x, and in y and z; see the limits of CUDA.
 constexpr int64_t kMostBlocksInX = INT32_MAX, kMostBlocks = 65535;
-constexpr int64_t kMostThreads = 1024;
+constexpr int64_t kMostBlockThreads = 1024;
 
 // CUDA_KERNEL_NODE_PARAMS_v2.
 struct CUkernelNodeParams {
@@ -359,7 +359,7 @@ static bool isInLimits(const Launch &launch) {
   for (int i = 0; i < 3; ++i)
     if (launch.blocks[i] > (i == 0 ? kMostBlocksInX : kMostBlocks) ||
         launch.blocks[i] < 0 || launch.threads[i] < 1 ||
-        launch.threads[i] > kMostThreads)
+        launch.threads[i] > kMostBlockThreads)
       return false;
   return launch.sharedBytes >= 0 && launch.sharedBytes <= kMostSharedBytes;
 }

@@ -13,6 +13,8 @@
 
 #include "Dim.h"
 
+#include "Characters.h"
+
 #include <algorithm>
 
 using namespace relax_runtime;
@@ -90,12 +92,6 @@ std::string Dim::text() const {
 //===----------------------------------------------------------------------===//
 // Identifiers
 //===----------------------------------------------------------------------===//
-
-static bool isDigit(char c) { return c >= '0' && c <= '9'; }
-
-static bool isLetter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
 
 // Returns the number of characters from `start` on that are an identifier.
 static size_t identifierSize(std::string_view text, size_t start) {

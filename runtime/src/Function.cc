@@ -14,6 +14,7 @@
 #include "Objects.h"
 #include "Packed.h"
 #include "Recording.h"
+#include "Tensor.h"
 
 using namespace relax_runtime;
 
@@ -91,12 +92,6 @@ static int call(TVMFFISafeCallType entry, void *handle, int32_t nargs,
   return callPacked(entry, handle, nargs, args, packed, result);
 }
 
-RELAX_COLD static int raiseNotFunction(const relax_site *site,
-                                       const TVMFFIAny *callee) noexcept {
-  return raiseError(site, "TypeError",
-                    "expected a function, but got " + describe(callee));
-}
-
 // A result should own its value. A callee written in C may hand out a view all
 // the same: what can be owned is made so.
 RELAX_COLD static int ownResult(const relax_site *site, TVMFFIAny *result) {
@@ -130,7 +125,7 @@ int relax_function_call(const relax_site *site, TVMFFIAny *dst,
                         const TVMFFIAny *callee, int32_t nargs,
                         const TVMFFIAny *const *args) {
   if (!RELAX_LIKELY(callee->type_index == kTVMFFIFunction))
-    return raiseNotFunction(site, callee);
+    return raiseKind(site, "a function", callee);
   refuseRecording(kCallsFunction);
   TVMFFIObject *function = callee->v_obj;
   TVMFFIAny result = {};

@@ -102,7 +102,7 @@ static void resetPeak(DLDevice device) {
       relax_memory_peak_reset(device.device_type, device.device_id));
 }
 
-static void release(DLDevice device) {
+static void releaseMemory(DLDevice device) {
   TVM_FFI_CHECK_SAFE_CALL(
       relax_memory_release(device.device_type, device.device_id));
 }
@@ -123,7 +123,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   tvm::ffi::reflection::GlobalDef()
       .def("relax_mlir.runtime.memory_stats", getStatistics)
       .def("relax_mlir.runtime.reset_peak_memory", resetPeak)
-      .def("relax_mlir.runtime.release_memory", release)
+      .def("relax_mlir.runtime.release_memory", releaseMemory)
       .def("relax_mlir.runtime.set_memory_limit", setLimit)
       .def("relax_mlir.runtime.synchronize", synchronize)
       .def("relax_mlir.runtime.has_device", hasDevice)

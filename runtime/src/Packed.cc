@@ -31,9 +31,9 @@ using namespace relax_runtime;
 
 namespace {
 // A tensor in host memory as a list of elements in row-major order.
-class Operand {
+class HostTensor {
 public:
-  Operand(const relax_site &site, ffi::AnyView value);
+  HostTensor(const relax_site &site, ffi::AnyView value);
 
   // Compact.
   const DLTensor &tensor() const { return *data; }
@@ -60,7 +60,8 @@ private:
 };
 } // namespace
 
-Operand::Operand(const relax_site &site, ffi::AnyView value) : holder(value) {
+HostTensor::HostTensor(const relax_site &site, ffi::AnyView value)
+    : holder(value) {
   auto *slot = reinterpret_cast<TVMFFIAny *>(&holder);
   data = getTensor(slot);
   if (!data)
@@ -81,7 +82,7 @@ Operand::Operand(const relax_site &site, ffi::AnyView value) : holder(value) {
   data = getTensor(slot);
 }
 
-std::vector<int64_t> Operand::integers() const {
+std::vector<int64_t> HostTensor::integers() const {
   std::vector<int64_t> result;
   for (int64_t i = 0; i < count(); ++i)
     result.push_back(std::visit(
@@ -120,7 +121,7 @@ namespace {
 class Parts {
 public:
   // `isNaNEqual`: whether NaN is equal to itself, not a part of its own.
-  Parts(const Operand &x, int64_t numParts, bool isNaNEqual)
+  Parts(const HostTensor &x, int64_t numParts, bool isNaNEqual)
       : x(x), partSize(numParts ? x.count() / numParts : 0),
         isNaNEqual(isNaNEqual), order(numParts) {
     std::iota(order.begin(), order.end(), 0);
@@ -179,7 +180,7 @@ private:
     return false;
   }
 
-  const Operand &x;
+  const HostTensor &x;
   int64_t partSize;
   bool isNaNEqual;
   std::vector<int64_t> order; // of the parts, sorted
@@ -216,7 +217,7 @@ static ffi::Any unique(ffi::PackedArgs args) {
   if (args.size() != 1 && args.size() != 4 && args.size() != 5)
     RELAX_THROW(TypeError) << "unique: expected 1, 4 or 5 arguments, but got "
                            << args.size();
-  Operand x(site, args[0]);
+  HostTensor x(site, args[0]);
   bool hasAxis = args.size() == 5;
   int64_t axis = hasAxis ? args[4].cast<int64_t>() : 0;
   if (hasAxis && (axis < -x.ndim() || axis >= x.ndim()))
@@ -225,7 +226,7 @@ static ffi::Any unique(ffi::PackedArgs args) {
   axis += axis < 0 ? x.ndim() : 0;
   std::vector<int64_t> dims = {0};
   if (hasAxis && axis != 0)
-    x = Operand(site, moveAxis(&site, x.tensor(), axis, 0));
+    x = HostTensor(site, moveAxis(&site, x.tensor(), axis, 0));
   int64_t numParts = hasAxis ? x.dim(0) : x.count();
   for (int32_t i = 1; hasAxis && i < x.ndim(); ++i)
     dims.push_back(x.dim(i));
@@ -251,7 +252,7 @@ static ffi::Any unique(ffi::PackedArgs args) {
 // nonzero(x): where the elements that are not 0 are, a row for each dimension.
 static ffi::Tensor nonzero(ffi::AnyView value) {
   const relax_site site = {"nonzero", "", "", ""};
-  Operand x(site, value);
+  HostTensor x(site, value);
   std::vector<int64_t> found;
   for (int64_t i = 0, e = x.count(); i < e; ++i)
     if (!isZero(x[i]))
@@ -275,10 +276,10 @@ static ffi::Tensor nonzero(ffi::AnyView value) {
 static ffi::Any stridedSlice(ffi::AnyView value, ffi::AnyView begin,
                              ffi::AnyView end, ffi::AnyView stride) {
   const relax_site site = {"dynamic_strided_slice", "", "", ""};
-  Operand x(site, value);
-  std::vector<int64_t> begins = Operand(site, begin).integers(),
-                       ends = Operand(site, end).integers(),
-                       steps = Operand(site, stride).integers();
+  HostTensor x(site, value);
+  std::vector<int64_t> begins = HostTensor(site, begin).integers(),
+                       ends = HostTensor(site, end).integers(),
+                       steps = HostTensor(site, stride).integers();
   if (ends.size() != begins.size() || steps.size() != begins.size() ||
       begins.size() > static_cast<size_t>(x.ndim()))
     RELAX_THROW(ValueError)
@@ -326,7 +327,7 @@ static ffi::Any stridedSlice(ffi::AnyView value, ffi::AnyView begin,
 // tensor_to_shape(x): the elements of a vector as a shape.
 static ffi::Shape toShape(ffi::AnyView value) {
   const relax_site site = {"tensor_to_shape", "", "", ""};
-  std::vector<int64_t> dims = Operand(site, value).integers();
+  std::vector<int64_t> dims = HostTensor(site, value).integers();
   if (std::any_of(dims.begin(), dims.end(),
                   [](int64_t dim) { return dim < 0; }))
     RELAX_THROW(ValueError)
@@ -478,7 +479,7 @@ static int64_t inspect(ffi::AnyView value, const ffi::String &what,
 
 // Writes the elements of a tensor as nested lists; of long dimensions only both
 // ends.
-static void writeElements(std::string &text, const Operand &x, int32_t axis,
+static void writeElements(std::string &text, const HostTensor &x, int32_t axis,
                           int64_t place, bool isShort) {
   constexpr int64_t kEnds = 3;
   if (axis == x.ndim()) {
@@ -506,7 +507,7 @@ static std::string valueText(ffi::AnyView value) {
   if (const DLTensor *tensor = getTensor(&raw)) {
     if (tensor->device.device_type != kDLCPU || !hasElements(tensor->dtype))
       return describeTensor(*tensor);
-    Operand x({"print", "", "", ""}, value);
+    HostTensor x({"print", "", "", ""}, value);
     std::string text;
     writeElements(text, x, 0, 0, x.count() > kMost);
     return text;
@@ -587,7 +588,7 @@ static void assertTrue(ffi::PackedArgs args) {
           << "relax.assert_op: expected a condition that is a scalar of data "
              "type bool, but got "
           << describeTensor(*tensor);
-    holds = !isZero(Operand({"assert_op", "", "", ""}, args[0])[0]);
+    holds = !isZero(HostTensor({"assert_op", "", "", ""}, args[0])[0]);
   } else {
     holds = args[0].cast<bool>();
   }
@@ -625,8 +626,7 @@ static ffi::Any readReference(ffi::Any reference) {
   return findReference(reference)->fields.cast<ffi::Array<ffi::Any>>()[0];
 }
 
-static ffi::Array<ffi::Any> writeReference(ffi::Any reference,
-                                           ffi::Any value) {
+static ffi::Array<ffi::Any> writeReference(ffi::Any reference, ffi::Any value) {
   findReference(reference)->fields = makeField(std::move(value));
   return {};
 }

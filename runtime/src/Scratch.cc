@@ -34,10 +34,10 @@ struct ScratchHead {
   }
 };
 
-constexpr size_t kAlignment = 64;
+constexpr size_t kBlockAlignment = 64;
 // Of a block, which is aligned.
-constexpr size_t kHeadBytes = 64;
-static_assert(sizeof(Block) + sizeof(ScratchHead) <= kHeadBytes,
+constexpr size_t kBlockHeadBytes = 64;
+static_assert(sizeof(Block) + sizeof(ScratchHead) <= kBlockHeadBytes,
               "both heads fit before the memory");
 
 // The scratch memory of this thread.
@@ -76,17 +76,17 @@ static ScratchHead *enlist(void *memory, Block *block) noexcept {
 
 void *relax_scratch_alloc(const relax_site *site, int64_t bytes,
                           int64_t alignment) {
-  size_t wanted = static_cast<size_t>(bytes) + kHeadBytes;
+  size_t wanted = static_cast<size_t>(bytes) + kBlockHeadBytes;
   size_t aligned = static_cast<size_t>(alignment);
-  if (!RELAX_LIKELY(aligned <= kAlignment))
-    wanted += aligned - kAlignment;
+  if (!RELAX_LIKELY(aligned <= kBlockAlignment))
+    wanted += aligned - kBlockAlignment;
   if (!RELAX_LIKELY(bytes >= 0 && wanted <= kMaxBytes && aligned <= kMaxBytes))
     return raiseScratch(site, bytes);
   Block *block = hostPool().allocate(wanted);
   if (!RELAX_LIKELY(block != nullptr))
     return raiseScratch(site, bytes);
-  uintptr_t address = reinterpret_cast<uintptr_t>(block) + kHeadBytes;
-  if (!RELAX_LIKELY(aligned <= kAlignment))
+  uintptr_t address = reinterpret_cast<uintptr_t>(block) + kBlockHeadBytes;
+  if (!RELAX_LIKELY(aligned <= kBlockAlignment))
     address = (address + aligned - 1) / aligned * aligned;
   return enlist(reinterpret_cast<void *>(address), block)->memory();
 }

@@ -22,12 +22,12 @@
 using namespace relax_runtime;
 
 using Texts = ffi::Map<ffi::String, ffi::String>;
-using Values = ffi::Map<ffi::String, ffi::Any>;
+using CodeFields = ffi::Map<ffi::String, ffi::Any>;
 
 namespace {
 // Machine code, and what owns its object file.
 struct GivenCode {
-  explicit GivenCode(const Values &values) {
+  explicit GivenCode(const CodeFields &values) {
     code.triple = values["triple"].cast<ffi::String>();
     code.cpu = values["cpu"].cast<ffi::String>();
     code.features = values["features"].cast<ffi::String>();
@@ -49,7 +49,7 @@ static Metadata toMetadata(const Texts &texts) {
   return metadata;
 }
 
-static void save(ffi::String path, vm::Executable executable, Values code,
+static void save(ffi::String path, vm::Executable executable, CodeFields code,
                  Texts metadata) {
   GivenCode native(code);
   writeFile(path, [&](const Sink &sink) {
@@ -58,7 +58,7 @@ static void save(ffi::String path, vm::Executable executable, Values code,
   });
 }
 
-static ffi::Bytes toBytes(vm::Executable executable, Values code,
+static ffi::Bytes toBytes(vm::Executable executable, CodeFields code,
                           Texts metadata) {
   GivenCode native(code);
   std::string bytes;
@@ -69,8 +69,8 @@ static ffi::Bytes toBytes(vm::Executable executable, Values code,
   return ffi::Bytes(std::move(bytes));
 }
 
-static void append(ffi::String library, vm::Executable executable, Values code,
-                   Texts metadata) {
+static void append(ffi::String library, vm::Executable executable,
+                   CodeFields code, Texts metadata) {
   GivenCode native(code);
   appendArtefact(library, executable->getParts(), native.code,
                  toMetadata(metadata));
@@ -83,7 +83,7 @@ static ffi::Array<ffi::Any> load(std::shared_ptr<Image> image, Verify verify) {
   ffi::Array<ffi::String> symbols;
   for (const std::string &symbol : native.symbols)
     symbols.push_back(symbol);
-  Values code;
+  CodeFields code;
   code.Set("triple", ffi::String(native.triple));
   code.Set("cpu", ffi::String(native.cpu));
   code.Set("features", ffi::String(native.features));
@@ -115,9 +115,9 @@ static ffi::Array<ffi::Any> loadAppended(ffi::String path, bool payloads) {
 }
 
 // Gives an executable the code at these addresses.
-static void bind(vm::Executable executable,
-                 ffi::Map<ffi::String, int64_t> symbols, ffi::Any keepAlive,
-                 ffi::String source) {
+static void bindCode(vm::Executable executable,
+                     ffi::Map<ffi::String, int64_t> symbols, ffi::Any keepAlive,
+                     ffi::String source) {
   std::vector<std::pair<std::string, void *>> addresses;
   for (const auto &[name, address] : symbols)
     addresses.emplace_back(
@@ -126,8 +126,8 @@ static void bind(vm::Executable executable,
 }
 
 // Links an object file and gives an executable the code of these symbols.
-static void link(vm::Executable executable, ffi::Bytes object,
-                 ffi::Array<ffi::String> symbols, ffi::String source) {
+static void linkCode(vm::Executable executable, ffi::Bytes object,
+                     ffi::Array<ffi::String> symbols, ffi::String source) {
   auto code = ffi::make_object<LinkedCodeObj>(
       std::string_view(object.data(), object.size()), source);
   std::vector<std::pair<std::string, void *>> addresses;
@@ -169,8 +169,8 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("relax_mlir.artefact.load_appended", loadAppended)
       .def("relax_mlir.artefact.load_library",
            [](ffi::String path) { return loadLibrary(path); })
-      .def("relax_mlir.artefact.bind", bind)
-      .def("relax_mlir.artefact.link", link)
+      .def("relax_mlir.artefact.bind", bindCode)
+      .def("relax_mlir.artefact.link", linkCode)
       .def("relax_mlir.artefact.missing_features", getMissingFeatures)
       .def("relax_mlir.artefact.sections", getSections);
 }

@@ -16,6 +16,7 @@
 #include "Builtins.h"
 
 #include "../ADT.h"
+#include "../Tensor.h"
 #include "Interpreter.h"
 #include "VirtualMachine.h"
 
@@ -73,13 +74,6 @@ static void setFloat(TVMFFIAny *dst, int64_t bits) {
 
 static void setBool(TVMFFIAny *dst, int64_t value) {
   relax_prim_set_bool(dst, value != 0);
-}
-
-RELAX_COLD static int raiseKind(const relax_site *site, const char *expected,
-                                const TVMFFIAny *value) noexcept {
-  return raiseError(site, "TypeError",
-                    std::string("expected ") + expected + ", but got " +
-                        describe(value));
 }
 
 static int getInt(int64_t *dst, const relax_site *site,
@@ -150,9 +144,8 @@ static int checkDivisor(const relax_site *site, int64_t divisor) {
 // Tensors and shapes
 //===----------------------------------------------------------------------===//
 
-static int allocTensor(const relax_site *site, TVMFFIAny *dst, Ints dims,
-                       relax_dtype dtype, int32_t deviceType,
-                       int32_t deviceId) {
+static int newTensor(const relax_site *site, TVMFFIAny *dst, Ints dims,
+                     relax_dtype dtype, int32_t deviceType, int32_t deviceId) {
   return relax_tensor_alloc(site, dst, dims.size, dims.data, dtype, deviceType,
                             deviceId);
 }

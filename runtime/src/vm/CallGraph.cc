@@ -27,7 +27,7 @@ using namespace relax_runtime::vm;
 
 // Kernels are chosen by how addresses are aligned; memory of a device is
 // aligned to this.
-static constexpr uintptr_t kAlignment = 256;
+static constexpr uintptr_t kPointerAlignment = 256;
 // Tuples of arguments, and of results, are nested at most so deep.
 static constexpr int kDeepest = 100;
 
@@ -49,7 +49,7 @@ const char *CallArguments::addTensor(const TVMFFIAny *value,
   uintptr_t begin = reinterpret_cast<uintptr_t>(address(tensor));
   key.insert(key.end(),
              {tensor.device.device_id, packDType(tensor.dtype), tensor.ndim,
-              static_cast<int64_t>(begin % kAlignment)});
+              static_cast<int64_t>(begin % kPointerAlignment)});
   key.insert(key.end(), tensor.shape, tensor.shape + tensor.ndim);
   tensors.push_back(value);
   ranges.push_back({begin, bytes});

@@ -16,6 +16,7 @@
 
 #include "../Pool.h"
 #include "../Signals.h"
+#include "../Tensor.h"
 #include "Builtins.h"
 #include "VirtualMachine.h"
 
@@ -47,12 +48,6 @@ RELAX_COLD static int raiseNotTensor(const Frame &frame, const Step &step,
                              getCalleeName(frame, step) +
                              "': expected a tensor, but got " +
                              describe(value));
-}
-
-RELAX_COLD static int raiseNotFunction(const relax_site *site,
-                                       const TVMFFIAny *callee) noexcept {
-  return raiseError(site, "TypeError",
-                    "expected a function, but got " + describe(callee));
 }
 
 RELAX_COLD static int raiseCondition(const relax_site *site,
@@ -392,7 +387,7 @@ template <bool IsObserved> int Run<IsObserved>::enter(Callee callee) {
 template <bool IsObserved> int Run<IsObserved>::callRegister() {
   const TVMFFIAny *callee = &frame->registers[step->index];
   if (!RELAX_LIKELY(callee->type_index == kTVMFFIFunction))
-    return finishCall(raiseNotFunction(step->site, callee));
+    return finishCall(raiseKind(step->site, "a function", callee));
   ClosureObj *closure = ClosureObj::get(callee);
   const FunctionCode *code =
       closure ? VirtualMachineObj::getBytecode(closure, frame->vm) : nullptr;

@@ -12,6 +12,7 @@
 
 #include "Lexer.h"
 
+#include "../Characters.h"
 #include "../Internal.h"
 
 #include <algorithm>
@@ -24,11 +25,6 @@ using namespace relax_runtime::vm;
 // Characters
 //===----------------------------------------------------------------------===//
 
-// Not those of <cctype>, which look at the locale.
-static bool isDigit(char c) { return c >= '0' && c <= '9'; }
-static bool isLetter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
 static bool isWordChar(char c) { return isLetter(c) || isDigit(c) || c == '.'; }
 static bool isNumberChar(char c) {
   return isWordChar(c) || c == '+' || c == '-';

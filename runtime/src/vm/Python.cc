@@ -100,8 +100,8 @@ toAddresses(const Symbols &symbols) {
   return result;
 }
 
-static int64_t bindSymbols(Executable executable, Symbols kernels,
-                           Symbols functions, ffi::Any keepAlive) {
+static int64_t bindExecutable(Executable executable, Symbols kernels,
+                              Symbols functions, ffi::Any keepAlive) {
   return executable->bind(toAddresses(kernels), toAddresses(functions),
                           std::move(keepAlive));
 }
@@ -125,7 +125,7 @@ static ffi::Array<ffi::Any> getGraphs(VirtualMachine vm, ffi::String name) {
   return {found.graphs, found.replays, found.bytes, ffi::String(found.reason)};
 }
 
-static ffi::Function getFunction(VirtualMachine vm, ffi::String name) {
+static ffi::Function getVMFunction(VirtualMachine vm, ffi::String name) {
   return vm->getFunction({name.data(), name.size()});
 }
 
@@ -172,7 +172,7 @@ static void timePacked(ffi::PackedArgs args, ffi::Any *result) {
   *result = std::move(seconds);
 }
 
-static ffi::Any makeTagged(int64_t tag, ffi::Array<ffi::Any> fields) {
+static ffi::Any makeADTFromFields(int64_t tag, ffi::Array<ffi::Any> fields) {
   ffi::Any value = makeADT(tag, std::move(fields));
   if (value == nullptr)
     RELAX_THROW(MemoryError) << "out of memory for an algebraic data type";
@@ -194,15 +194,15 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("relax_mlir.vm.kernels", getKernels)
       .def("relax_mlir.vm.packed", getPackedNames)
       .def("relax_mlir.vm.constants", getConstants)
-      .def("relax_mlir.vm.bind", bindSymbols)
+      .def("relax_mlir.vm.bind", bindExecutable)
       .def("relax_mlir.vm.create", makeVirtualMachine)
       .def("relax_mlir.vm.create_replaying", makeReplaying)
-      .def("relax_mlir.vm.get_function", getFunction)
+      .def("relax_mlir.vm.get_function", getVMFunction)
       .def("relax_mlir.vm.graphs", getGraphs)
       .def("relax_mlir.vm.instructions", getInstructions)
       .def("relax_mlir.vm.set_instrument", setInstrument)
       .def_packed("relax_mlir.vm.profile", profilePacked)
       .def_packed("relax_mlir.vm.time", timePacked)
-      .def("relax_mlir.vm.adt", makeTagged)
+      .def("relax_mlir.vm.adt", makeADTFromFields)
       .def("relax_mlir.vm.documentation", makeDocumentation);
 }
