@@ -64,6 +64,7 @@ from .python_pass import (
     function_pass,
     module_pass,
 )
+from .quantized_products import FakeQuantizationToInteger
 from .redundant_reshape import RemoveRedundantReshape
 from .registry import NOT_HERE as _NOT_HERE
 from .registry import PASSES as _PASSES
@@ -97,6 +98,7 @@ __all__ = [
     "ExpandConv1D",
     "ExpandMatmulOfSum",
     "ExpandTupleArguments",
+    "FakeQuantizationToInteger",
     "FastMathTransform",
     "FlattenConv3D",
     "FoldBatchnormToConv2D",

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ from ..core.ir import TensorStructInfo
 from ..core.ir_module import IRModule
 from ..core.variables import walk
 from ..dialects import relax as _ops
+from ..op._ops_gen import CONVOLUTIONS
 from .pass_context import PassContext
 from .python_pass import module_pass
 from .signatures import symbol
@@ -89,32 +91,33 @@ def fold_constants(module: ir.Module) -> None:
         group.replace(values)
 
 
-class _Group:
-    """The operations of a function that are folded.
+def constant_values(values: Iterable[ir.Value]) -> dict[ir.Value, np.ndarray]:
+    """Return the elements of values that are computed of constants; nothing is changed.
+
+    Parameters
+    ----------
+    values : iterable of mlir.ir.Value
+        Tensors of data types that NumPy has. `is_computed_of_constants` holds of each.
+    """
+    wanted = list(dict.fromkeys(values))
+    if not wanted:
+        return {}
+    computed = _compute(wanted[0].context, [_Computation(wanted)])
+    return {value: np.from_dlpack(found) for value, found in zip(wanted, computed, strict=True)}
+
+
+class _Computation:
+    """The operations that values are computed by.
 
     Attributes
     ----------
     ops : list of mlir.ir.Operation
         The operations to compute, constants too, in order.
     results : list of mlir.ir.Value
-        Those that other operations use.
     """
 
-    def __init__(self, function: ir.Operation) -> None:
-        self._known: set[ir.Value] = set()
-        self._folded: list[ir.Operation] = []
-        for op in walk(function):
-            if _is_constant(op):
-                self._known.add(op.results[0])
-            elif all(operand in self._known for operand in op.operands) and _is_foldable(op):
-                self._known.add(op.results[0])
-                self._folded.append(op)
-        folded = {op.results[0] for op in self._folded}
-        self.results = [
-            op.results[0]
-            for op in self._folded
-            if any(not _defines(use.owner, folded) for use in op.results[0].uses)
-        ]
+    def __init__(self, results: Sequence[ir.Value]) -> None:
+        self.results = list(results)
         self.ops = list(self._needed())
 
     def _needed(self) -> Iterator[ir.Operation]:
@@ -130,6 +133,28 @@ class _Group:
 
         for result in self.results:
             yield from visit(result)
+
+
+class _Group(_Computation):
+    """The operations of a function that are folded; the results are those that others use."""
+
+    def __init__(self, function: ir.Operation) -> None:
+        self._known: set[ir.Value] = set()
+        self._folded: list[ir.Operation] = []
+        for op in walk(function):
+            if _is_constant(op):
+                self._known.add(op.results[0])
+            elif all(operand in self._known for operand in op.operands) and _is_foldable(op):
+                self._known.add(op.results[0])
+                self._folded.append(op)
+        folded = {op.results[0] for op in self._folded}
+        super().__init__(
+            [
+                op.results[0]
+                for op in self._folded
+                if any(not _defines(use.owner, folded) for use in op.results[0].uses)
+            ]
+        )
 
     def replace(self, values: Iterator[Any]) -> None:
         """Put constants in the place of the results; erase what nobody uses then."""
@@ -189,7 +214,18 @@ def _is_foldable(op: ir.Operation) -> bool:
     size = _byte_size(op.results[0].type)
     given = [_byte_size(operand.type) for operand in op.operands]
     known = [bytes_ for bytes_ in given if bytes_ is not None]
-    return size is not None and bool(known) and size <= 2 * sum(known) + MAX_GROWTH
+    most = math.inf if _is_unpacked(op) else 2 * sum(known) + MAX_GROWTH
+    return size is not None and bool(known) and size <= most
+
+
+def _is_unpacked(op: ir.Operation) -> bool:
+    """Say whether an operation makes floats of weights that only convolutions read.
+
+    Their kernels want weights in another layout, and do not unpack any.
+    """
+    return op.name == "relax.dequantize" and all(
+        use.owner.operation.name in CONVOLUTIONS for use in op.results[0].uses
+    )
 
 
 def _kernel_of(call: ir.Operation) -> ir.Operation | None:
@@ -220,14 +256,14 @@ def _defines(op: Any, values: set[ir.Value]) -> bool:
     return len(op.results) == 1 and op.results[0] in values
 
 
-def _kernels(groups: Iterable[_Group]) -> dict[str, ir.Operation]:
+def _kernels(groups: Iterable[_Computation]) -> dict[str, ir.Operation]:
     """Return the kernels that operations call, by name."""
     calls = [op for group in groups for op in group.ops if op.name == _CALL_TIR]
     kernels = {call.attributes["callee"].value: _kernel_of(call) for call in calls}
     return {name: kernel for name, kernel in kernels.items() if kernel is not None}
 
 
-def _compute(context: ir.Context, groups: Sequence[_Group]) -> list[Any]:
+def _compute(context: ir.Context, groups: Sequence[_Computation]) -> list[Any]:
     """Compile a function that returns all the results, and call it."""
     with context:
         builder = BlockBuilder(context)

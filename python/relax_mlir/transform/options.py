@@ -46,6 +46,7 @@ _OF_PYTHON = {
     "opt_level",
     "fold_constants",
     "combine_matmuls",
+    "integer_products",
     "precision",
     "weights",
     "cuda_graph",
@@ -84,6 +85,11 @@ class CompileOptions:
     combine_matmuls : bool
         Whether products of a matrix with several constants become one, where constants are folded
         and kernels fused; see `relax_mlir.transform.CombineParallelMatmul`.
+    integer_products : bool
+        Whether products of quantized tensors are computed of their integers, where constants are
+        folded and the processor multiplies pairs of them, as x86 does; see
+        `relax_mlir.transform.FakeQuantizationToInteger`. A result that is quantized then is the
+        code of the exact sum, or in rare cases one of its neighbors.
     precision : str
         Of products and what follows them: "f32" computes as programs say, "f16" and "bf16" from
         floats of 16 bits, which are summed up in `float32`. Constants take half of the memory, and
@@ -159,6 +165,7 @@ class CompileOptions:
     emit_kernels: bool = True
     fold_constants: bool = True
     combine_matmuls: bool = True
+    integer_products: bool = True
     precision: Literal["f32", "f16", "bf16"] = "f32"
     weights: str = ""
     dynamic_quantization: bool = False

@@ -21,6 +21,7 @@ from .fold_batch_norm import FoldBatchnormToConv2D
 from .fold_constant import FoldConstant
 from .mixed_precision import ToMixedPrecision
 from .options import CompileOptions
+from .quantized_products import FakeQuantizationToInteger
 from .registry import PASSES, name_of
 from .transpose_weights import TransposeQuantizedWeights
 
@@ -75,8 +76,11 @@ def _foldings(options: CompileOptions) -> list[Pass]:
         "relax.nn.conv2d": ["NCHW", "OIHW"],
         "relax.nn.conv3d": ["NCDHW", "OIDHW"],
     }
-    passes: list[Any] = [simplify(join=False), ConvertLayout(layouts), ExpandConv1D()]
-    passes += [FoldBatchnormToConv2D(), FlattenConv3D()]
+    passes: list[Any] = [simplify(join=False)]
+    # Processors of the host multiply pairs of integers from SSE2 on.
+    if options.integer_products and not options.device and "sse2" in options.features.split(","):
+        passes.append(FakeQuantizationToInteger(worthwhile=True))
+    passes += [ConvertLayout(layouts), ExpandConv1D(), FoldBatchnormToConv2D(), FlattenConv3D()]
     if options.fuse and options.combine_matmuls:
         # It puts constants together, which is left to do then.
         passes.append(CombineParallelMatmul(worthwhile=True))

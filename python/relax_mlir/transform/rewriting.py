@@ -46,11 +46,25 @@ def _sweep(function: ir.Operation, names: frozenset[str], rewrite: Rewrite) -> b
     changed = False
     for found in list(walk(function)):
         if found.name in names:
-            changed |= _rewrite(found, rewrite)
+            changed |= rewrite_operation(found, rewrite)
     return changed
 
 
-def _rewrite(found: ir.Operation, rewrite: Rewrite) -> bool:
+def rewrite_operation(found: ir.Operation, rewrite: Rewrite) -> bool:
+    """Replace an operation, and erase what nothing uses then.
+
+    Parameters
+    ----------
+    found : mlir.ir.Operation
+        It has one result.
+    rewrite : callable
+        As `rewrite_operations` takes it.
+
+    Returns
+    -------
+    bool
+        Whether it was replaced.
+    """
     new, made = _make(found, rewrite)
     old = found.results[0]
     if new is None or new == old or not _may_stand_for(new, old, found):

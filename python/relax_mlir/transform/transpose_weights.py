@@ -42,12 +42,22 @@ class TransposeQuantizedWeights:
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
         """Transpose in each function of the module."""
-        for function in mod.module.body.operations:
-            if isinstance(function, _ops.FuncOp):
-                for found in list(walk(function.operation)):
-                    if found.name == "relax.permute_dims":
-                        _transpose(found)
+        transpose_quantized_weights(mod.module)
         return mod
+
+
+def transpose_quantized_weights(module: ir.Module) -> None:
+    """Transpose the quantized weights of a module, which is changed.
+
+    Parameters
+    ----------
+    module : mlir.ir.Module
+    """
+    for function in module.body.operations:
+        if isinstance(function, _ops.FuncOp):
+            for found in list(walk(function.operation)):
+                if found.name == "relax.permute_dims":
+                    _transpose(found)
 
 
 def _transpose(permute: ir.Operation) -> None:

@@ -23,6 +23,7 @@ FACTORS: dict[str, tuple[Any, ...]] = {
     "plan_memory": (True, False),
     "fold_constants": (True, False),
     "combine_matmuls": (True, False),
+    "integer_products": (True, False),
     "mcpu": ("native", "x86-64-v2", "x86-64-v3"),
 }
 

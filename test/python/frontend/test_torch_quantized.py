@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import relax_mlir as relax
 from relax_mlir.frontend.torch import from_exported_program
+from relax_mlir.transform import FakeQuantizationToInteger
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch.ao.quantization.fx._decomposed")  # defines the operators
@@ -99,3 +100,33 @@ def test_products_by_groups(has_zeros):
     program = torch.export.export(model, (sample(3, 256),))
     lowered = relax.transform.phase("optimize")(from_exported_program(program))
     assert "packed_weights" in str(relax.transform.phase("legalize")(lowered))
+
+
+def test_layers_become_products_of_integers():
+    """What ``pt2e`` makes of a convolution and a linear layer."""
+    rng = np.random.default_rng(1)
+    weight = torch.from_numpy(rng.integers(-128, 128, (5, 3, 2, 2)).astype("int8"))
+    scales = torch.linspace(0.001, 0.002, 5)
+    zeros = torch.zeros(5, dtype=torch.int64)
+    matrix = torch.from_numpy(rng.integers(-128, 128, (4, 45)).astype("int8"))
+    bias = torch.linspace(-1, 1, 4)
+
+    def both(x, scale, zero):
+        codes = Q.quantize_per_tensor(x, scale, zero, -128, 127, torch.int8)
+        return Q.dequantize_per_tensor(codes, scale, zero, -128, 127, torch.int8)
+
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            filters = Q.dequantize_per_channel(weight, scales, zeros, 0, -128, 127, torch.int8)
+            y = torch.relu(torch.conv2d(both(x, 0.07, 5), filters))
+            y = both(y, 0.05, -128).flatten(1)
+            columns = Q.dequantize_per_tensor(matrix, 0.01, 0, -128, 127, torch.int8)
+            y = torch.nn.functional.linear(both(y, 0.05, -128), columns, bias)
+            return both(y, 0.1, 0)
+
+    x, model = sample(6, 3, 4, 4), Model()
+    mod = from_exported_program(torch.export.export(model, (x,)))
+    assert str(FakeQuantizationToInteger()(mod)).count("out_dtype = i32") == 2
+    result = relax.VirtualMachine(relax.compile(mod))["main"](x.numpy())[0]
+    steps = (np.from_dlpack(result) - model(x).numpy()) / 0.1
+    assert np.abs(steps).max() < 1.1

@@ -1,0 +1,122 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The windows of a convolution as the columns of a matrix (im2col)."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+from mlir import ir
+
+from .. import op
+from .operations import text_attribute
+from .rewriting import dims_of
+
+_LAYOUTS = {
+    "relax.conv1d": ("NCW", "OIW"),
+    "relax.conv2d": ("NCHW", "OIHW"),
+    "relax.conv3d": ("NCDHW", "OIDHW"),
+}
+# The window and the channels that kernels with the algorithm of Winograd are for.
+_WINOGRAD, _LANES = [3, 3], 8
+
+
+@dataclass(frozen=True)
+class ConvWindow:
+    """The window of a convolution of one group in NCHW, and where it is put.
+
+    Attributes
+    ----------
+    channels : int
+        Of the data.
+    sizes, strides, dilation : list of int
+        For each spatial dimension.
+    padding : list of int
+        Before each spatial dimension, then after each.
+    """
+
+    channels: int
+    sizes: list[int]
+    strides: list[int]
+    padding: list[int]
+    dilation: list[int]
+
+    @staticmethod
+    def match(conv: ir.Operation) -> ConvWindow | None:
+        """Return that of a convolution whose columns can be written; None of any other one."""
+        data, weight = map(dims_of, conv.operands)
+        layouts = _LAYOUTS[conv.name]
+        names = ("data_layout", "kernel_layout", "out_layout")
+        stated = [text_attribute(conv, *each) for each in zip(names, (*layouts, ""), strict=True)]
+        if not data or not weight or stated[:2] != [*layouts] or stated[2] not in ("", layouts[0]):
+            return None
+        if "groups" in conv.attributes and conv.attributes["groups"].value != 1:
+            return None
+        sizes = [dim.value for dim in weight[1:] if dim.value is not None]
+        if len(sizes) + 1 < len(weight):
+            return None
+        ones = [1] * (len(sizes) - 1)
+        given = [
+            list(conv.attributes[name]) if name in conv.attributes else default
+            for name, default in (
+                ("strides", ones),
+                ("padding", [0] * 2 * len(ones)),
+                ("dilation", ones),
+            )
+        ]
+        window = ConvWindow(sizes[0], sizes[1:], *given)
+        is_known = all(dim.value is not None for dim in data[2:])
+        return window if is_known or window.is_pointwise else None
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether anything is added around the data."""
+        return any(self.padding)
+
+    @property
+    def is_pointwise(self) -> bool:
+        """Whether each window is a pixel, and each pixel a window."""
+        return not self.is_padded and all(size == 1 for size in (*self.sizes, *self.strides))
+
+    @property
+    def has_winograd(self) -> bool:
+        """Whether float32 has kernels with the algorithm of Winograd for it."""
+        is_dense = all(step == 1 for step in (*self.strides, *self.dilation))
+        return self.sizes == _WINOGRAD and is_dense and self.channels % _LANES == 0
+
+    def columns(self, data: ir.Value, pad_value: int) -> ir.Value:
+        """Return the elements that windows have, as (batch, window and channel, place).
+
+        Parameters
+        ----------
+        data : mlir.ir.Value
+            Of (batch, channel, ...).
+        pad_value : int
+            What is added around it.
+        """
+        if self.is_padded:
+            count = len(self.sizes)
+            widths = [self.padding[i + side] for i in range(count) for side in (0, count)]
+            data = op.nn.pad(data, [0, 0, 0, 0, *widths], "constant", pad_value)
+        parts = [data]
+        if not all(size == 1 for size in (*self.sizes, *self.strides)):
+            parts = self._parts(data)
+        together = op.concat(parts, 1) if len(parts) > 1 else parts[0]
+        batch, rows, *_ = together.type.shape
+        return op.reshape(together, [batch, rows, -1])
+
+    def _parts(self, data: ir.Value) -> list[ir.Value]:
+        """Return the element at each place of a window, of all windows."""
+        extents = [dim.value for dim in data.type.shape[2:]]
+        axes = [2 + i for i in range(len(extents))]
+        ends = [
+            extent - (size - 1) * step
+            for extent, size, step in zip(extents, self.sizes, self.dilation, strict=True)
+        ]
+        parts = []
+        for place in itertools.product(*map(range, self.sizes)):
+            begin = [at * step for at, step in zip(place, self.dilation, strict=True)]
+            end = [first + size for first, size in zip(begin, ends, strict=True)]
+            parts.append(op.strided_slice(data, axes, begin, end, self.strides, True))
+        return parts

@@ -1,0 +1,295 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products of quantized tensors are computed of their integers: Q/DQ form becomes int32 sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from mlir import ir
+
+from .. import op
+from ..core.expr import const
+from ..core.ir_module import IRModule
+from ..core.variables import walk
+from ..dialects import relax as _ops
+from .convolution_windows import ConvWindow
+from .flatten_pixels import flatten_pixels
+from .fold_constant import constant_values, is_computed_of_constants
+from .operations import rank_of
+from .pass_context import PassContext
+from .python_pass import module_pass
+from .rewriting import dims_of, dtype_of, made_by, rewrite_operation
+from .transpose_weights import transpose_quantized_weights
+
+# The least and the greatest code of each type.
+_CODES = {"int8": (-128, 127), "uint8": (0, 255)}
+# What the greatest sum has to be below.
+_SUMS = 1 << 31
+
+_PRODUCTS = ("relax.matmul", "relax.conv1d", "relax.conv2d", "relax.conv3d")
+
+Check = Callable[[ir.Operation], bool]
+
+
+@module_pass(opt_level=0)
+class FakeQuantizationToInteger:
+    """Compute products of quantized tensors of their integers.
+
+    ``matmul(dequantize(x), dequantize(w))`` becomes a `matmul` of the codes, which is summed up in
+    `int32`, less the zero point of `x` times the sums of the columns of `w`, times both scales.
+    What follows stays as it is: a bias, an activation, the `quantize` of the result. The same goes
+    for convolutions of one group: pixels of a window become columns of a matrix (im2col), padded
+    with the zero point. Codes of `x` are of 8 bits and have one scale, which may be computed when
+    the program runs; `w` is computed of constants, with a scale for all of it or for each output
+    channel.
+
+    These graphs are what ONNX calls the Q/DQ format, and exports of PyTorch's ``pt2e`` have.
+
+    Parameters
+    ----------
+    check : callable, optional
+        ``check(product)`` says of each product, an `mlir.ir.Operation`, whether to compute it so.
+    worthwhile : bool
+        Whether convolutions are left alone that are faster in `float32`: windows of 3 x 3 with
+        stride 1, for which there is the algorithm of Winograd.
+
+    Notes
+    -----
+    Sums of integers are exact. The result differs from that of real numbers by three roundings of
+    `float32`: of the sum (where it is beyond 2**24), of the scale, and of their product. So a
+    result that is quantized afterwards differs by at most one step, where it is within
+    2**-22 of its size of the middle between two codes. Sums of `float32` are less exact: each
+    addition rounds.
+
+    The name is that of TVM's pass for Relay. A product whose sum might not fit 32 bits stays as it
+    is, and so does one of weights in blocks that share a scale, or on a virtual device.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import relax_mlir as relax
+    >>> from relax_mlir import op
+    >>> from relax_mlir.transform import FakeQuantizationToInteger
+    >>> x = relax.Var("x", relax.TensorStructInfo(("n", 64), "uint8"))
+    >>> weight, scales = np.ones((64, 8), "int8"), np.full(8, 0.5, "float32")
+    >>> bb = relax.BlockBuilder()
+    >>> with bb.function("main", [x]):
+    ...     rows = op.dequantize(x, np.float32(0.1), np.uint8(128))
+    ...     product = op.matmul(rows, op.dequantize(weight, scales, np.int8(0), axis=1))
+    ...     _ = bb.emit_func_output(op.quantize(product, np.float32(0.2), np.uint8(3), -1, "uint8"))
+    >>> mod = FakeQuantizationToInteger()(bb.get())
+    >>> "dequantize" in str(mod), "out_dtype = i32" in str(mod)
+    (False, True)
+    """
+
+    def __init__(self, check: Check | None = None, *, worthwhile: bool = False) -> None:
+        self._check = check
+        self._worthwhile = worthwhile
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        """Change products in each function of the module."""
+        transpose_quantized_weights(mod.module)
+        for function in mod.module.body.operations:
+            if isinstance(function, _ops.FuncOp):
+                found = [each for each in _products(function.operation) if self._is_meant(each)]
+                _rewrite(function.operation, found)
+        return mod
+
+    def _is_meant(self, found: _Product) -> bool:
+        if self._worthwhile and found.window is not None and found.window.has_winograd:
+            return False
+        return self._check is None or self._check(found.operation)
+
+
+@dataclass(frozen=True)
+class _Quantized:
+    """The operands of a `dequantize` of codes of 8 bits to `float32`."""
+
+    codes: ir.Value
+    scale: ir.Value
+    zero: ir.Value
+    axis: int
+
+    @staticmethod
+    def match(value: ir.Value) -> _Quantized | None:
+        found = made_by(value, "relax.dequantize")
+        if found is None or dtype_of(value) != "float32":
+            return None
+        codes, scale, zero = found.operands
+        if codes.type.vdevice is not None:
+            return None
+        rank = rank_of(codes)
+        has_blocks = "block_size" in found.attributes and found.attributes["block_size"].value
+        if not rank or has_blocks or dtype_of(codes) not in _CODES:
+            return None
+        axis = found.attributes["axis"].value if "axis" in found.attributes else -1
+        return _Quantized(codes, scale, zero, axis % rank)
+
+    @property
+    def parameters(self) -> tuple[ir.Value, ir.Value]:
+        """The scale and the zero point."""
+        return self.scale, self.zero
+
+    def has_channels(self, axis: int) -> bool:
+        """Whether it has one scale and zero point, or one for each index of an axis."""
+        return axis == self.axis or all(map(_is_number, self.parameters))
+
+
+def _is_number(value: ir.Value) -> bool:
+    """Say whether a tensor has one element."""
+    dims = dims_of(value)
+    return dims is not None and all(dim.value == 1 for dim in dims)
+
+
+@dataclass(frozen=True)
+class _Product:
+    """A product of two quantized tensors, the second one of which is constant."""
+
+    operation: ir.Operation
+    data: _Quantized
+    weight: _Quantized
+    #: Of a convolution.
+    window: ConvWindow | None = None
+
+    @staticmethod
+    def match(found: ir.Operation) -> _Product | None:
+        data, weight = map(_Quantized.match, found.operands)
+        if data is None or weight is None or dtype_of(found.results[0]) != "float32":
+            return None
+        window = None
+        if found.name == "relax.matmul":
+            fits = rank_of(weight.codes) == 2 and weight.has_channels(1)
+        else:
+            window = ConvWindow.match(found)
+            fits = window is not None and weight.has_channels(0)
+        is_constant = all(map(is_computed_of_constants, (weight.codes, *weight.parameters)))
+        if not fits or not all(map(_is_number, data.parameters)) or not is_constant:
+            return None
+        return _Product(found, data, weight, window)
+
+    @property
+    def constants(self) -> list[ir.Value]:
+        """The operands whose elements are known."""
+        known = filter(is_computed_of_constants, self.data.parameters)
+        return [self.weight.codes, *self.weight.parameters, *known]
+
+
+def _products(function: ir.Operation) -> Iterator[_Product]:
+    for found in walk(function):
+        if found.name in _PRODUCTS and (product := _Product.match(found)) is not None:
+            yield product
+
+
+def _rewrite(function: ir.Operation, products: list[_Product]) -> None:
+    values = constant_values(value for each in products for value in each.constants)
+    images: list[ir.Value] = []
+    for product in products:
+        integers = _Integers.of(product, values)
+        if integers is not None and rewrite_operation(product.operation, integers.write):
+            images += integers.images
+    flatten_pixels(function, images)
+
+
+@dataclass(frozen=True)
+class _Integers:
+    """A product of integers.
+
+    Attributes
+    ----------
+    weight : numpy.ndarray
+        The codes less their zero points, of int8 where they fit, else int16.
+    scale : numpy.ndarray
+        Of the weight, a scalar or one for each output channel.
+    data_scale, data_zero
+        Of the data: numbers where they are known.
+    images : list of mlir.ir.Value
+        The result that was written, if it is reshaped from a matrix.
+    """
+
+    data: _Quantized
+    weight: np.ndarray
+    scale: np.ndarray
+    data_scale: np.float32 | ir.Value
+    data_zero: int | ir.Value
+    window: ConvWindow | None
+    images: list[ir.Value] = field(default_factory=list)
+
+    @staticmethod
+    def of(product: _Product, values: dict[ir.Value, np.ndarray]) -> _Integers | None:
+        """Return the product of a pattern; None where its sums might not fit, or are slower."""
+        data, weight, window = product.data, product.weight, product.window
+        channel = 1 if window is None else 0
+        codes, scale, zero = (values[value] for value in (weight.codes, *weight.parameters))
+        dims = [1] * codes.ndim
+        dims[channel] = -1
+        numbers = codes.astype("int32") - zero.astype("int32").reshape(dims)
+        known_zero = values.get(data.zero)
+        place: int | ir.Value = data.zero if known_zero is None else int(known_zero.item())
+        if _largest_sum(numbers, channel, place, str(dtype_of(data.codes))) >= _SUMS:
+            return None
+        fits = numbers.size == 0 or (numbers.min() >= -128 and numbers.max() <= 127)
+        # Windows are copied, which is faster of bytes; padding is a constant.
+        if window is not None and (not fits or (window.is_padded and known_zero is None)):
+            return None
+        known_scale = values.get(data.scale)
+        return _Integers(
+            data,
+            numbers.astype("int8" if fits else "int16"),
+            scale.astype("float32").reshape(-1 if scale.size > 1 else ()),
+            data.scale if known_scale is None else known_scale.astype("float32").reshape(())[()],
+            place,
+            window,
+        )
+
+    def write(self, found: ir.Operation) -> ir.Value:
+        """Write the product of integers, and return it as `float32`."""
+        codes, offset = self._signed()
+        if self.window is None:
+            total = op.matmul(codes, const(self.weight), "int32")
+            return self._scaled(total, offset, self.weight.sum(0, dtype="int32"), (-1,))
+        outputs = self.weight.shape[0]
+        filters = np.moveaxis(self.weight, 1, -1).reshape(outputs, -1)
+        pad = self.data_zero - offset if isinstance(self.data_zero, int) else 0
+        columns = self.window.columns(codes, pad)
+        total = op.matmul(const(np.ascontiguousarray(filters)), columns, "int32")
+        numbers = self._scaled(total, offset, filters.sum(1, dtype="int32"), (-1, 1))
+        self.images.append(op.reshape(numbers, list(found.results[0].type.shape)))
+        return self.images[0]
+
+    def _signed(self) -> tuple[ir.Value, int]:
+        """Return codes of the type of the weight, and by how much they are less than before."""
+        codes, dtype = self.data.codes, self.weight.dtype.name
+        if dtype == "int16" or dtype_of(codes) == dtype:
+            return op.astype(codes, dtype) if dtype_of(codes) != dtype else codes, 0
+        wide = op.subtract(op.astype(codes, "int16"), const(128, "int16"))
+        return op.astype(wide, dtype), 128
+
+    def _scaled(
+        self, total: ir.Value, offset: int, sums: np.ndarray, dims: tuple[int, ...]
+    ) -> ir.Value:
+        """Return sums less those of the zero point, times the scales of both operands."""
+        sums = sums.reshape(dims)
+        if not isinstance(self.data_zero, int):
+            zero = op.astype(op.reshape(self.data_zero, []), "int32")
+            place = op.subtract(zero, const(offset, "int32"))
+            total = op.subtract(total, op.multiply(place, const(sums)))
+        elif self.data_zero != offset:
+            total = op.subtract(total, const(sums * np.int32(self.data_zero - offset)))
+        scale = self.scale.reshape(dims) if self.scale.ndim else self.scale
+        if isinstance(self.data_scale, ir.Value):
+            step = op.multiply(op.astype(op.reshape(self.data_scale, []), "float32"), const(scale))
+        else:
+            step = const(np.asarray(scale * self.data_scale, "float32"))
+        return op.multiply(op.astype(total, "float32"), step)
+
+
+def _largest_sum(numbers: np.ndarray, channel: int, zero: int | ir.Value, dtype: str) -> int:
+    """Return a bound of the magnitudes of sums of a product with codes of a type."""
+    low, high = _CODES[dtype]
+    reach = max(high - zero, zero - low) if isinstance(zero, int) else high - low
+    others = tuple(axis for axis in range(numbers.ndim) if axis != channel)
+    sums = np.abs(numbers).sum(others, dtype="int64")
+    return int(reach) * int(sums.max(initial=0))
