@@ -64,6 +64,7 @@ from .python_pass import (
     function_pass,
     module_pass,
 )
+from .quantize_static import QuantizeStatic
 from .quantized_products import FakeQuantizationToInteger
 from .redundant_reshape import RemoveRedundantReshape
 from .registry import NOT_HERE as _NOT_HERE
@@ -123,6 +124,7 @@ __all__ = [
     "PassError",
     "PassInfo",
     "PatternCheckContext",
+    "QuantizeStatic",
     "RemovePurityChecking",
     "RemoveRedundantReshape",
     "RemoveUnusedOutputs",
