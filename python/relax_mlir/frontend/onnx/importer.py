@@ -27,7 +27,17 @@ from ..values import dtype_of as dtype_of_value
 from .checks import check_attributes, check_graph
 from .folding import fold, fold_split
 from .inputs import InputReader, unique_names
-from .model import ModelLike, array_of, domains, dtype_of, element_type_of, load, opsets_of, size_of
+from .model import (
+    ModelLike,
+    array_of,
+    domains,
+    dtype_of,
+    element_type_of,
+    load,
+    names_of_codes,
+    opsets_of,
+    size_of,
+)
 from .registry import Converter, Frame, Node, find
 
 
@@ -158,8 +168,9 @@ class Importer:
             attrs["num_input"] = len(params)
             params += self._weights_as_params(graph, scope, names, sanitize)
         else:
+            codes = names_of_codes(graph)
             for tensor in graph.initializer:
-                scope.values[tensor.name] = self.array(tensor)
+                scope.values[tensor.name] = self.array(tensor, tensor.name in codes)
         module = self._module(graph, scope, params, attrs)
         if keep_params:
             module.params["main"] = [self.array(one) for one in graph.initializer]
@@ -347,12 +358,15 @@ class Importer:
         self._fresh += 1
         return Dim(f"data_dependent_{self._fresh}")
 
-    def array(self, tensor: onnx.TensorProto) -> np.ndarray:
-        """Return the elements of a tensor of the model, the same array each time."""
+    def array(self, tensor: onnx.TensorProto, are_codes: bool = False) -> np.ndarray:
+        """Return the elements of a tensor of the model, the same array each time.
+
+        Codes may have 4 bits; then the array is of int8 or uint8.
+        """
         found = self._arrays.get(id(tensor))
         if found is None:
             try:
-                found = (tensor, array_of(tensor, self.folder))
+                found = (tensor, array_of(tensor, self.folder, are_codes))
             except NotImplementedError as error:
                 raise NotImplementedError(f"tensor '{tensor.name}': {error}") from None
             self._arrays[id(tensor)] = found

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -24,6 +25,10 @@ _DTYPES = frozenset(
     ["bool", "bfloat16", "float16", "float32", "float64"]
     + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 )
+
+
+# Integers of 4 bits, and what holds them here.
+_CODES = {onnx.TensorProto.INT4: "int8", onnx.TensorProto.UINT4: "uint8"}
 
 
 def load(model: ModelLike) -> tuple[onnx.ModelProto, Path | None]:
@@ -168,7 +173,27 @@ def element_type_of(dtype: str) -> int:
     return int(helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
 
-def array_of(tensor: onnx.TensorProto, folder: Path | None) -> np.ndarray:
+def names_of_codes(graph: onnx.GraphProto) -> set[str]:
+    """Return the names of values that `DequantizeLinear` reads, and nothing else does."""
+    outputs = {one.name for one in graph.output}
+    return _read(graph, is_dequantized=True) - _read(graph, is_dequantized=False) - outputs
+
+
+def _read(graph: onnx.GraphProto, is_dequantized: bool) -> set[str]:
+    """Return what nodes of a graph read, those within others as well."""
+    names: set[str] = set()
+    for node in graph.node:
+        if (node.op_type == "DequantizeLinear") == is_dequantized:
+            names.update(node.input)
+        for one in node.attribute:
+            for inner in (one.g, *one.graphs):
+                names |= _read(inner, is_dequantized)
+                if not is_dequantized:
+                    names.update(output.name for output in inner.output)
+    return names
+
+
+def array_of(tensor: onnx.TensorProto, folder: Path | None, are_codes: bool = False) -> np.ndarray:
     """Return the elements of a tensor of a model.
 
     Parameters
@@ -176,6 +201,8 @@ def array_of(tensor: onnx.TensorProto, folder: Path | None) -> np.ndarray:
     tensor : onnx.TensorProto
     folder : Path, optional
         Where external data is.
+    are_codes : bool
+        Whether integers of 4 bits are taken, two of which are in a byte: as int8 or uint8.
 
     Raises
     ------
@@ -187,20 +214,23 @@ def array_of(tensor: onnx.TensorProto, folder: Path | None) -> np.ndarray:
     FileNotFoundError
         If external data is missing.
     """
-    dtype = dtype_of(tensor.data_type)
+    is_packed = are_codes and tensor.data_type in _CODES
+    dtype = _CODES[tensor.data_type] if is_packed else dtype_of(tensor.data_type)
     if any(size < 0 for size in tensor.dims):
         raise ValueError(
             f"expected dimensions of 0 or more of tensor '{tensor.name}', but got "
             f"{list(tensor.dims)}"
         )
     if tensor.data_location != onnx.TensorProto.EXTERNAL:
-        return _elements_of(tensor, dtype)
+        elements = _elements_of(tensor, dtype)
+        return elements.astype(dtype) if is_packed else elements
     entries = {entry.key: entry.value for entry in tensor.external_data}
     path = _external_path(tensor.name, entries.get("location", ""), folder)
-    element = np.dtype(helper.tensor_dtype_to_np_dtype(tensor.data_type))
+    element = np.dtype("uint8" if is_packed else helper.tensor_dtype_to_np_dtype(tensor.data_type))
     shape = tuple(tensor.dims)
     offset = int(entries.get("offset", 0))
-    size = int(np.prod(shape, dtype=np.int64)) * element.itemsize
+    count = int(np.prod(shape, dtype=np.int64))
+    size = -(-count // 2) if is_packed else count * element.itemsize
     present = path.stat().st_size - offset
     if int(entries.get("length", size)) != size or offset < 0 or present < size:
         raise ValueError(
@@ -208,8 +238,18 @@ def array_of(tensor: onnx.TensorProto, folder: Path | None) -> np.ndarray:
             f"of '{path.name}', but got {max(0, min(present, int(entries.get('length', present))))}"
         )
     if size == 0:
-        return np.empty(shape, element)
+        return np.empty(shape, dtype if is_packed else element)
+    if is_packed:
+        return _unpacked(np.memmap(path, element, "r", offset, (size,)), dtype, shape)
     return np.memmap(path, element, "r", offset, shape)
+
+
+def _unpacked(packed: np.ndarray, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
+    """Return the integers of 4 bits that bytes hold, the lower half of a byte first."""
+    halves = np.stack([packed & 15, packed >> 4], -1).reshape(-1)[: math.prod(shape)]
+    if dtype == "int8":
+        halves = (halves ^ 8).astype("int8") - np.int8(8)
+    return halves.reshape(shape)
 
 
 def _elements_of(tensor: onnx.TensorProto, dtype: str) -> np.ndarray:
