@@ -53,6 +53,7 @@ MODULES = (
     "relax_mlir.topi.nn",
     "relax_mlir.transform",
     "relax_mlir.analysis",
+    "relax_mlir.quantization",
     "relax_mlir.dpl",
     "relax_mlir.backend",
     "relax_mlir.backend.cublas",
