@@ -223,6 +223,7 @@ for _name in (
     "backend",
     "dpl",
     "instrument",
+    "quantization",
     "runtime",
     "script",
     "te",

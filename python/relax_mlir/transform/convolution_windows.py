@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
 
 from mlir import ir
@@ -18,6 +19,8 @@ _LAYOUTS = {
     "relax.conv2d": ("NCHW", "OIHW"),
     "relax.conv3d": ("NCDHW", "OIDHW"),
 }
+# Larger windows would become as many operations.
+_MOST_PLACES = 64
 # The window and the channels that kernels with the algorithm of Winograd are for.
 _WINOGRAD, _LANES = [3, 3], 8
 
@@ -54,7 +57,7 @@ class ConvWindow:
         if "groups" in conv.attributes and conv.attributes["groups"].value != 1:
             return None
         sizes = [dim.value for dim in weight[1:] if dim.value is not None]
-        if len(sizes) + 1 < len(weight):
+        if len(sizes) + 1 < len(weight) or math.prod(sizes[1:]) > _MOST_PLACES:
             return None
         ones = [1] * (len(sizes) - 1)
         given = [

@@ -13,7 +13,7 @@ from ..core.ir import Dim, TensorStructInfo
 from ..core.variables import walk
 from ..op._ops_gen import ELEMENTWISE
 from .operations import copy_operation
-from .rewriting import are_equal, dims_of, erase_unused, made_by
+from .rewriting import are_equal, dims_of, made_by
 
 # Of numbers that stand for others, which are computed element by element.
 _QUANTIZATION = ("relax.quantize", "relax.dequantize")
@@ -54,7 +54,8 @@ class _Carrier:
                 with ir.InsertionPoint(found), found.location:
                     self.move(found, list(image.type.shape))
         for image in reversed(list(self.matrices)):
-            erase_unused(image.owner.operation)
+            if not list(image.uses):
+                image.owner.operation.erase()
 
     def move(self, found: ir.Operation, dims: list[Dim]) -> None:
         """Compute an operation of matrices; `dims` are those of the image."""

@@ -26,6 +26,8 @@ from .transpose_weights import transpose_quantized_weights
 
 # The least and the greatest code of each type.
 _CODES = {"int8": (-128, 127), "uint8": (0, 255)}
+# The types of zero points: floats may be between codes.
+_ZEROS = ("int8", "uint8", "int16", "int32")
 # What the greatest sum has to be below.
 _SUMS = 1 << 31
 
@@ -123,7 +125,7 @@ class _Quantized:
             return None
         rank = rank_of(codes)
         has_blocks = "block_size" in found.attributes and found.attributes["block_size"].value
-        if not rank or has_blocks or dtype_of(codes) not in _CODES:
+        if not rank or has_blocks or dtype_of(codes) not in _CODES or dtype_of(zero) not in _ZEROS:
             return None
         axis = found.attributes["axis"].value if "axis" in found.attributes else -1
         return _Quantized(codes, scale, zero, axis % rank)

@@ -249,6 +249,8 @@ ONES = np.ones((16, 4), "int8")
         matmul_of(ONES, np.ones(16, "float32"), np.int8(0), 0),
         matmul_of(ONES, np.ones((2, 4), "float32"), np.int8(0), 0, 8),
         matmul_of(np.full((1 << 17, 1), 100, "int8"), np.float32(1), np.int8(0)),
+        matmul_of(ONES, np.float32(1), np.float32(0.5)),
+        conv_of(np.ones((4, 4, 9, 8), "int8"), ("n", 4, 9, 9)),
         conv_of(np.ones((4, 1, 3, 3), "int8"), ("n", 4, 8, 8), groups=4),
         conv_of(np.ones((4, 4, 3, 3), "int8"), ("n", 4, "h", 8)),
         conv_of(
@@ -258,7 +260,7 @@ ONES = np.ones((16, 4), "int8")
             kernel_layout="OHWI",
         ),
     ],
-    ids=["rows", "blocks", "overflow", "groups", "dynamic", "layout"],
+    ids=["rows", "blocks", "overflow", "zero", "window", "groups", "dynamic", "layout"],
 )
 def test_products_that_stay(mod):
     assert "out_dtype = i32" not in str(FakeQuantizationToInteger()(mod))
