@@ -170,6 +170,8 @@ def _is_constant(op: ir.Operation) -> bool:
     if op.name == "relax.shape":
         values = op.results[0].type.values
         return values is not None and all(value.value is not None for value in values)
+    if op.name == "relax.prim_value":  # a number, or an expression over shape variables
+        return isinstance(op.attributes["value"], (ir.IntegerAttr, ir.FloatAttr))
     return op.name == "relax.constant"
 
 

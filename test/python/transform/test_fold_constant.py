@@ -135,6 +135,17 @@ def test_keeps_what_would_grow() -> None:
     assert (run(mod) == 1).all()
 
 
+def test_folds_what_takes_numbers() -> None:
+    """But no expressions over shape variables."""
+    folded = FoldConstant()(build(lambda: op.clip(op.const(W), 2, 7.5)))
+    assert "relax.clip" not in names(folded)
+    np.testing.assert_array_equal(run(folded), np.clip(W, 2, 7.5))
+    n = relax_mlir.shape_var("n")
+    kept = build(lambda x: op.clip(op.const(W), 0, op.prim_value(n)), tensor("x", "n"))
+    assert "relax.clip" in names(FoldConstant()(kept))
+    np.testing.assert_array_equal(run(kept, np.zeros(5, "float32")), np.clip(W, 0, 5))
+
+
 def test_keeps_calls_and_symbolic_shapes() -> None:
     text = """
     relax.func private @impure(%x: !relax.tensor<[2], f32>) -> !relax.tensor<[2], f32> {

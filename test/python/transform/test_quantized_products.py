@@ -224,6 +224,24 @@ def test_linear_layers_as_exports_have_them():
     np.testing.assert_allclose(run(mod, x), exact, rtol=1e-6)
 
 
+def test_weights_that_are_floats():
+    """Some quantizers keep them so, and round them in the model."""
+    weight = np.random.default_rng(6).standard_normal((40, 8)).astype("float32")
+    step = np.float32(0.03)
+
+    def build(x):
+        codes = op.clip(op.round(op.divide(weight, step)), -128, 127)
+        matrix = op.dequantize(op.astype(codes, "int8"), step, np.int8(0))
+        return op.matmul(op.dequantize(x, np.float32(1), np.uint8(4)), matrix)
+
+    mod = program(build, (3, 40))
+    assert is_of_integers(FakeQuantizationToInteger()(mod))
+    x = codes(np.random.default_rng(7), (3, 40), "uint8")
+    matrix = np.clip(np.rint(weight / step), -128, 127)
+    exact = (x.astype("f8") - 4) @ matrix * step.astype("f8")
+    np.testing.assert_allclose(run(mod, x), exact, rtol=1e-6, atol=1e-6)
+
+
 def matmul_of(weight, scales, zero, axis=-1, block=0):
     def build(x):
         rows = op.dequantize(x, np.float32(1), np.uint8(4))
