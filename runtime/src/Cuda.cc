@@ -218,6 +218,9 @@ public:
 
   void *allocate(size_t bytes) noexcept override;
   void release(void *data, size_t bytes) noexcept override;
+  bool reaches(const Device &other) const override {
+    return other.isHost() || other.id.device_type == kDLCUDA;
+  }
   std::string copy(void *to, const Device &toDevice, const void *from,
                    const Device &fromDevice, size_t bytes) override;
   std::string synchronize() override;
@@ -377,15 +380,6 @@ struct Params : Scratch<void *, 64> {
 };
 
 } // namespace
-
-static std::string sizesText(const Launch &launch) {
-  auto text = [](const int64_t *sizes) {
-    return std::to_string(sizes[0]) + " x " + std::to_string(sizes[1]) + " x " +
-           std::to_string(sizes[2]);
-  };
-  return text(launch.blocks) + " blocks of " + text(launch.threads) +
-         " threads";
-}
 
 std::string CudaDevice::launch(void *kernel, const char *name,
                                const Launch &launch) {

@@ -143,6 +143,19 @@ static Device *findHost(int32_t index, std::string *reason) {
 }
 
 //===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+std::string relax_runtime::sizesText(const Launch &launch) {
+  auto text = [](const int64_t *sizes) {
+    return std::to_string(sizes[0]) + " x " + std::to_string(sizes[1]) + " x " +
+           std::to_string(sizes[2]);
+  };
+  return text(launch.blocks) + " blocks of " + text(launch.threads) +
+         " threads";
+}
+
+//===----------------------------------------------------------------------===//
 // Devices without kernels
 //===----------------------------------------------------------------------===//
 
@@ -175,6 +188,8 @@ Device *relax_runtime::findDevice(DLDevice id, std::string *reason) {
     return findHost(id.device_id, reason);
   if (id.device_type == kDLCUDA)
     return findCudaDevice(id.device_id, reason);
+  if (id.device_type == kDLOpenCL)
+    return findOpenCLDevice(id.device_id, reason);
   if (reason)
     *reason = "no device API for " + deviceText(id) + " in this runtime";
   return nullptr;
@@ -191,6 +206,18 @@ Device *relax_runtime::getDevice(const relax_site *site, int32_t type,
   return nullptr;
 }
 
+// Through memory of the host.
+static std::string copyThroughHost(void *to, Device &toDevice, const void *from,
+                                   Device &fromDevice, size_t bytes) {
+  Device &host = hostPool().device;
+  Scratch<char, 64> between(bytes);
+  std::string wrong =
+      fromDevice.copy(between.data(), host, from, fromDevice, bytes);
+  return wrong.empty()
+             ? toDevice.copy(to, toDevice, between.data(), host, bytes)
+             : wrong;
+}
+
 // The device that is not the host knows how to reach it.
 std::string relax_runtime::copyBytes(void *to, Device &toDevice,
                                      const void *from, Device &fromDevice,
@@ -199,5 +226,7 @@ std::string relax_runtime::copyBytes(void *to, Device &toDevice,
     return "";
   refuseRecording("it copies tensors from or to a device");
   Device &one = toDevice.isHost() ? fromDevice : toDevice;
+  if (!one.reaches(fromDevice))
+    return copyThroughHost(to, toDevice, from, fromDevice, bytes);
   return one.copy(to, toDevice, from, fromDevice, bytes);
 }

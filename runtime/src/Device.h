@@ -36,12 +36,16 @@ constexpr size_t kHugePageBytes = size_t(2) << 20;
 void adviseHugePages(void *memory, size_t bytes, bool isWritten) noexcept;
 
 // The sizes and parameters of a launch; a parameter lies in the low bytes of
-// its number.
+// its number, and has its kind: see relax_device_launch.
 struct Launch {
   int64_t blocks[3], threads[3], sharedBytes;
   const int64_t *args;
   int32_t numArgs;
+  const char *kinds;
 };
+
+// "2 x 1 x 1 blocks of 256 x 1 x 1 threads".
+std::string sizesText(const Launch &launch);
 
 // A launch of a kernel that was found.
 struct KernelLaunch {
@@ -50,17 +54,17 @@ struct KernelLaunch {
   Launch launch;
 };
 
-// A launch that keeps its parameters, each with its kind: see
-// relax_device_launch.
+// A launch that keeps its parameters.
 struct RecordedLaunch {
-  RecordedLaunch(const KernelLaunch &given, const char *kinds)
-      : kernel(given.kernel), name(given.name), kinds(kinds),
+  explicit RecordedLaunch(const KernelLaunch &given)
+      : kernel(given.kernel), name(given.name), kinds(given.launch.kinds),
         args(given.launch.args, given.launch.args + given.launch.numArgs),
         sizes(given.launch) {}
 
   KernelLaunch get() const {
     Launch launch = sizes;
     launch.args = args.data();
+    launch.kinds = kinds.c_str();
     return {kernel, name.c_str(), launch};
   }
   bool isAddress(size_t index) const { return kinds[index] == 'p'; }
@@ -97,6 +101,11 @@ public:
   virtual void *allocate(size_t bytes) noexcept = 0;
   virtual void release(void *memory, size_t bytes) noexcept = 0;
 
+  // Whether `copy` can copy from and to the memory of another device.
+  virtual bool reaches(const Device &other) const {
+    return &other == this || other.isHost();
+  }
+
   // Copies bytes between two addresses, at least one of them on this device,
   // and waits until it is done. Returns an error message, "" where there is
   // none.
@@ -106,8 +115,9 @@ public:
   // Waits for all work on the device. Returns what went wrong.
   virtual std::string synchronize() = 0;
 
-  // Loads an image of kernels: PTX for CUDA, as text that ends with a zero. It
-  // stays until the process ends. Returns what went wrong.
+  // Loads an image of kernels: PTX for CUDA, as text that ends with a zero;
+  // SPIR-V for OpenCL, after its size in 8 bytes. It stays until the process
+  // ends. Returns what went wrong.
   virtual std::string load(const char *image, void **module);
   // Finds a kernel of an image that was loaded.
   virtual std::string findKernel(void *module, const char *name, void **kernel);
@@ -138,6 +148,9 @@ Device *getDevice(const relax_site *site, int32_t type, int32_t id);
 
 // The CUDA device with an index, loaded with the driver on first use.
 Device *findCudaDevice(int32_t index, std::string *reason);
+
+// The same for OpenCL.
+Device *findOpenCLDevice(int32_t index, std::string *reason);
 
 // Copies between two devices and waits. Returns what went wrong.
 std::string copyBytes(void *to, Device &toDevice, const void *from,

@@ -87,7 +87,8 @@ int32_t relax_device_launch(const relax_site *site, void **kernel_cache,
                    {sizes[3], sizes[4], sizes[5]},
                    sizes[6],
                    args,
-                   num_args};
+                   num_args,
+                   kinds};
   if (launch.blocks[0] == 0 || launch.blocks[1] == 0 || launch.blocks[2] == 0)
     return 0;
   Device *device = getDevice(site, device_type, device_id);
@@ -101,7 +102,7 @@ int32_t relax_device_launch(const relax_site *site, void **kernel_cache,
   if (RELAX_LIKELY(wrong.empty()))
     wrong = device->launch(kernel, name, launch);
   if (Recording *recording = Recording::current())
-    recording->addLaunch(*device, {kernel, name, launch}, kinds);
+    recording->addLaunch(*device, {kernel, name, launch});
   if (!RELAX_LIKELY(wrong.empty()))
     return raiseError(site, "RuntimeError", wrong);
   RELAX_SAFE_CALL_END();

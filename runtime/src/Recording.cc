@@ -43,15 +43,14 @@ void Recording::freeAll() noexcept {
   memory.resize(live);
 }
 
-void Recording::addLaunch(Device &target, const KernelLaunch &launch,
-                          const char *kinds) noexcept {
+void Recording::addLaunch(Device &target, const KernelLaunch &launch) noexcept {
   if (device && device != &target)
     refuse("it launches kernels on several devices");
   device = &target;
   if (refusal)
     return;
   try {
-    launches.emplace_back(launch, kinds);
+    launches.emplace_back(launch);
   } catch (const std::bad_alloc &) {
     refuse(kNoMemory);
   }

@@ -52,9 +52,8 @@ public:
       refusal = why;
   }
 
-  // A launch is made; `kinds` says which of its parameters are addresses.
-  void addLaunch(Device &device, const KernelLaunch &launch,
-                 const char *kinds) noexcept;
+  // A launch is made.
+  void addLaunch(Device &device, const KernelLaunch &launch) noexcept;
   // The call uses the copy of a constant on a device.
   void addConstant(const TVMFFIAny *tensor) noexcept;
   // As Pool::allocate and Pool::free do. The latter says whether the block was
