@@ -59,7 +59,8 @@ static LogicalResult verifyDevice(Operation *op) {
   return op->emitOpError() << "needs virtual device " << device
                            << ", but there is no code for '"
                            << device.getTarget()
-                           << "', only for 'llvm', 'c', 'cpu' and 'cuda'";
+                           << "', only for 'llvm', 'c', 'cpu', 'cuda' and "
+                              "'opencl'";
 }
 
 LogicalResult mlir::relax::verifyHostProgram(FuncOp func) {

@@ -130,11 +130,12 @@ static std::string getTargetKind(StringRef target) {
 }
 
 std::optional<int32_t> mlir::relax::getDLDeviceType(VDeviceAttr device) {
-  constexpr int32_t kDLCPU = 1, kDLCUDA = 2;
+  constexpr int32_t kDLCPU = 1, kDLCUDA = 2, kDLOpenCL = 4;
   return llvm::StringSwitch<std::optional<int32_t>>(
              getTargetKind(device.getTarget()))
       .Cases({"", "llvm", "c", "cpu"}, kDLCPU)
       .Case("cuda", kDLCUDA)
+      .Case("opencl", kDLOpenCL)
       .Default(std::nullopt);
 }
 

@@ -136,6 +136,8 @@ static void addDeviceCode(OpPassManager &pm) {
   pm.addPass(createGpuLaunchSinkIndexComputationsPass());
   pm.addPass(createGpuKernelOutliningPass());
   pm.addPass(createRelaxGatherDeviceKernelsPass());
+  // Those for OpenCL; what is left is for CUDA.
+  pm.addPass(createRelaxConvertGPUToSPIRVPass());
   OpPassManager &device = pm.nest<gpu::GPUModuleOp>();
   device.addPass(createConvertNVGPUToNVVMPass());
   arith::ArithEmulateUnsupportedFloatsOptions emulate;

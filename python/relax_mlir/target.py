@@ -22,7 +22,7 @@ _L1_BYTES, _L2_BYTES = 32 << 10, 512 << 10
 
 _HOST = native.NativeTarget()
 _DEVICES = tuple(device for device in DEVICES if device)
-_DEVICE_OPTIONS = ("arch", "host")
+_DEVICE_OPTIONS = {"cuda": ("arch", "host"), "opencl": ("host",)}
 _OPTIONS = ("mcpu", "mattr", "mtriple", "vector-width", "l1-bytes", "l2-bytes")
 
 
@@ -39,9 +39,9 @@ class Target:
     l1_bytes, l2_bytes : int
         The caches of a core; 0 is what this machine has.
     device : str
-        The kind of the device that computes, such as "cuda"; "" is the processor itself.
+        The kind of the device that computes, "cuda" or "opencl"; "" is the processor itself.
     device_arch : str
-        Its architecture, such as "sm_90"; "" is the oldest that kernels are written for.
+        The architecture of a GPU, such as "sm_90"; "" is the oldest that kernels are written for.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class Target:
             mapping has them as keys, beside ``"kind": "llvm"``. ``"cuda"`` is a GPU of this
             processor: ``-arch=sm_90`` says which (code for ``sm_80``, the default, runs on all
             newer ones, too; ``native`` is the first one here), and ``host`` in a mapping which
-            processor.
+            processor. ``"opencl"`` is a device of OpenCL, also with ``host``.
 
         Raises
         ------
@@ -94,8 +94,10 @@ class Target:
         if kind in _DEVICES:
             return _of_device(kind, options)
         if kind != "llvm":
-            known = " or ".join(("llvm", *_DEVICES))
-            raise ValueError(f"expected a target of the kind {known}, but got {given!r}")
+            known = ", ".join(("llvm", *_DEVICES[:-1]))
+            raise ValueError(
+                f"expected a target of the kind {known} or {_DEVICES[-1]}, but got {given!r}"
+            )
         _check_known(options, _OPTIONS)
         triple, cpu = str(options.get("mtriple", "")), str(options.get("mcpu", ""))
         machine = native.NativeTarget(
@@ -128,7 +130,7 @@ def _check_known(options: Mapping[str, Any], known: Iterable[str]) -> None:
 
 
 def _of_device(kind: str, options: Mapping[str, Any]) -> Target:
-    _check_known(options, _DEVICE_OPTIONS)
+    _check_known(options, _DEVICE_OPTIONS[kind])
     arch = str(options.get("arch", ""))
     if arch == "native":
         arch = _native_arch()

@@ -91,9 +91,9 @@ def test_targets_that_are_no_text(given):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("vulkan", "expected a target of the kind llvm or cuda, but got 'vulkan'"),
-        ("", "expected a target of the kind llvm or cuda, but got ''"),
-        ({"mcpu": "znver3"}, "expected a target of the kind llvm or cuda"),
+        ("vulkan", "expected a target of the kind llvm, cuda or opencl, but got 'vulkan'"),
+        ("", "expected a target of the kind llvm, cuda or opencl, but got ''"),
+        ({"mcpu": "znver3"}, "expected a target of the kind llvm, cuda or opencl"),
         ("llvm mcpu=znver3", "expected an option like -mcpu=..., but got 'mcpu=znver3'"),
         ("llvm -mcpu", "expected an option like -mcpu=..., but got '-mcpu'"),
         ("llvm -cpu=znver3", "expected options of a target, any of mcpu, .*, but got cpu"),

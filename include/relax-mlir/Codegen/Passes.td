@@ -132,10 +132,12 @@ def RelaxGatherDeviceKernelsPass
   let description = [{
     Merges what `gpu-kernel-outlining` makes into one `gpu.module` for each target
     of devices, with names that PTX and SPIR-V can have, and attaches the target:
-    `-arch=sm_90` of `relax.vdevice` is its chip.
+    `-arch=sm_90` of `relax.vdevice` is its chip for CUDA; for OpenCL it is a
+    `spirv.target_env`.
   }];
   let dependentDialects = [
-    "::mlir::gpu::GPUDialect", "::mlir::NVVM::NVVMDialect"
+    "::mlir::gpu::GPUDialect", "::mlir::NVVM::NVVMDialect",
+    "::mlir::spirv::SPIRVDialect"
   ];
 }
 

@@ -85,6 +85,21 @@ def RelaxConvertToLLVMPass : Pass<"convert-relax-to-llvm", "ModuleOp"> {
   ];
 }
 
+def RelaxConvertGPUToSPIRVPass
+    : Pass<"relax-convert-gpu-to-spirv", "::mlir::ModuleOp"> {
+  let summary = "Lower kernels of OpenCL to SPIR-V";
+  let description = [{
+    Each `gpu.module` that has a `spirv.target_env` becomes a `gpu.binary` of
+    SPIR-V. The parameters of kernels are pointers and numbers of 64 bits: a
+    memref is two pointers, its offset, its sizes and its strides, of which those
+    that its type says are not used.
+  }];
+  let options = [
+    Option<"serialize", "serialize", "bool", "true",
+           "Whether the result is a gpu.binary, not a spirv.module">
+  ];
+}
+
 def RelaxLowerLaunchesPass
     : Pass<"relax-lower-launches", "::mlir::ModuleOp"> {
   let summary = "Launch kernels of devices through the runtime";

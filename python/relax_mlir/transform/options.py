@@ -28,7 +28,7 @@ PRECISIONS = ("f32", "f16", "bf16")
 FEATURES = ("sse2", "ssse3", "avx2", "avxvnni", "avx512f", "avx512bw", "avx512vnni")
 
 #: The kinds of devices other than the host that kernels are written for.
-DEVICES = ("", "cuda")
+DEVICES = ("", "cuda", "opencl")
 
 #: The values of those that are neither flags nor sizes.
 CHOICES: dict[str, tuple[Any, ...]] = {

@@ -156,7 +156,7 @@ def test_many_functions_and_operations(tensor):
 
 
 def test_error_target():
-    words = "expected a target of the kind llvm or cuda, but got 'rocm'"
+    words = "expected a target of the kind llvm, cuda or opencl, but got 'rocm'"
     with pytest.raises(ValueError, match=words):
         relax.compile(EXP, target="rocm")
 

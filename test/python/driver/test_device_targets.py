@@ -94,7 +94,7 @@ def test_native_is_the_gpu_of_the_driver(capability, arch, monkeypatch):
 @pytest.mark.parametrize(
     ("target", "words"),
     [
-        ("vulkan", "expected a target of the kind llvm or cuda, but got 'vulkan'"),
+        ("vulkan", "expected a target of the kind llvm, cuda or opencl, but got 'vulkan'"),
         ("cuda -mcpu=x", "expected options of a target, any of arch, host, but got mcpu"),
         (
             "cuda -arch=90",

@@ -443,12 +443,12 @@ CASES = [
     (
         "relax.compile(module(), target='rocm')",
         "ValueError",
-        "expected a target of the kind llvm or cuda, but got 'rocm'",
+        "expected a target of the kind llvm, cuda or opencl, but got 'rocm'",
     ),
     (
         "relax.compile(module(), target='lllvm')",
         "ValueError",
-        "expected a target of the kind llvm or cuda, but got 'lllvm'",
+        "expected a target of the kind llvm, cuda or opencl, but got 'lllvm'",
     ),
     (
         "relax.compile(module(), target='llvm -mattr=+avx51f')",
@@ -484,7 +484,7 @@ CASES = [
     (
         "relax.compile(module(), target={})",
         "ValueError",
-        "expected a target of the kind llvm or cuda, but got {}",
+        "expected a target of the kind llvm, cuda or opencl, but got {}",
     ),
     (
         "relax.compile(module(), exec_mode='vm')",
@@ -1249,7 +1249,7 @@ CASES = [
     (
         "relax.compile(module(), device='cpu')",
         "ValueError",
-        "expected device, one of '', cuda, but got 'cpu'",
+        "expected device, one of '', cuda, opencl, but got 'cpu'",
     ),
     (
         "import copy; copy.deepcopy(machine())",

@@ -178,7 +178,7 @@ def test_gradients_are_left_to_pytorch(caplog: pytest.LogCaptureFixture) -> None
             "expected an option of the backend, but got freaze; did you mean 'freeze'",
         ),
         ({"opt_level": 7}, "expected opt_level, one of 0, 1, 2, 3, but got 7"),
-        ({"target": "nope"}, "expected a target of the kind llvm or cuda, but got 'nope'"),
+        ({"target": "nope"}, "expected a target of the kind llvm, cuda or opencl, but got 'nope'"),
         ({"relax_pipeline": "nope"}, "expected the name of a pipeline, one of zero"),
         ({"fallback": "no"}, "expected fallback to be True or False, but got 'no'"),
     ],

@@ -535,6 +535,8 @@ static bool isMatrix(const Elements &elements, unsigned row, unsigned column) {
 
 std::unique_ptr<KernelEmitter>
 mlir::relax::matchDeviceAttention(func::FuncOp kernel, const TargetModel &) {
+  if (!isOnCuda(kernel))
+    return nullptr;
   std::optional<AttentionParts> parts =
       AttentionParts::match(kernel, /*hasHalves=*/true);
   if (!parts ||

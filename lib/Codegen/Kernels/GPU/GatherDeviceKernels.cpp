@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Outlining makes a module of each launch. A driver loads one image faster than
-// many, so those of a target are put together.
+// many, so those of a target are put together: of an architecture for CUDA, all
+// for OpenCL.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,6 +23,8 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SPIRV/IR/SPIRVDialect.h"
+#include "mlir/Dialect/SPIRV/IR/TargetAndABI.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace mlir::relax {
@@ -52,13 +55,28 @@ struct RelaxGatherDeviceKernelsPass
   void runOnOperation() override;
 
 private:
-  gpu::GPUModuleOp getModule(StringRef chip);
+  gpu::GPUModuleOp getModule(VDeviceAttr device);
 
   llvm::StringMap<gpu::GPUModuleOp> modules;
 };
 } // namespace
 
-gpu::GPUModuleOp RelaxGatherDeviceKernelsPass::getModule(StringRef chip) {
+/// What devices of OpenCL have; the runtime asks for what not all of them do.
+static spirv::TargetEnvAttr getOpenCLTarget(MLIRContext *context) {
+  using spirv::Capability;
+  auto triple = spirv::VerCapExtAttr::get(
+      spirv::Version::V_1_0,
+      {Capability::Kernel, Capability::Addresses, Capability::Linkage,
+       Capability::Vector16, Capability::Int8, Capability::Int16,
+       Capability::Int64, Capability::Float16, Capability::Float64},
+      ArrayRef<spirv::Extension>(), context);
+  return spirv::TargetEnvAttr::get(triple,
+                                   spirv::getDefaultResourceLimits(context),
+                                   spirv::ClientAPI::OpenCL);
+}
+
+gpu::GPUModuleOp RelaxGatherDeviceKernelsPass::getModule(VDeviceAttr device) {
+  StringRef chip = isCuda(device) ? getChip(device) : "opencl";
   gpu::GPUModuleOp &module = modules[chip];
   if (module)
     return module;
@@ -66,6 +84,11 @@ gpu::GPUModuleOp RelaxGatherDeviceKernelsPass::getModule(StringRef chip) {
   builder.setInsertionPointToEnd(getOperation().getBody());
   module = gpu::GPUModuleOp::create(builder, getOperation().getLoc(),
                                     ("relax_device_" + chip).str());
+  if (!isCuda(device)) {
+    module->setAttr(spirv::getTargetEnvAttrName(),
+                    getOpenCLTarget(&getContext()));
+    return module;
+  }
   Attribute target = NVVM::NVVMTargetAttr::get(&getContext(), /*optLevel=*/3,
                                                "nvptx64-nvidia-cuda", chip);
   module.setTargetsAttr(builder.getArrayAttr(target));
@@ -86,9 +109,11 @@ void RelaxGatherDeviceKernelsPass::runOnOperation() {
     if (!device || !kernel)
       continue;
     emptied.insert(kernel->getParentOp());
-    gpu::GPUModuleOp module = getModule(getChip(device));
+    gpu::GPUModuleOp module = getModule(device);
     // Copies and matrices of tensor cores want their addresses aligned.
-    for (unsigned i = 0; i < kernel.getNumWorkgroupAttributions(); ++i)
+    unsigned numShared =
+        isCuda(device) ? kernel.getNumWorkgroupAttributions() : 0;
+    for (unsigned i = 0; i < numShared; ++i)
       kernel.setWorkgroupAttributionAttr(
           i, LLVM::LLVMDialect::getAlignAttrName(),
           IntegerAttr::get(IntegerType::get(&getContext(), 64), kAlignment));

@@ -49,11 +49,26 @@ StringRef mlir::relax::getChip(VDeviceAttr device) {
                                  });
 }
 
-StringRef mlir::relax::getKernelChip(IndexBuilder &b) {
-  Operation *op = b.getInsertionBlock()->getParentOp();
+/// The device of the kernel around an operation; null where it has none.
+static VDeviceAttr findKernelDevice(Operation *op) {
   while (op && !getKernelDevice(op))
     op = op->getParentOp();
-  return op ? getChip(getKernelDevice(op)) : StringRef();
+  return op ? getKernelDevice(op) : VDeviceAttr();
+}
+
+StringRef mlir::relax::getKernelChip(IndexBuilder &b) {
+  VDeviceAttr device = findKernelDevice(b.getInsertionBlock()->getParentOp());
+  return device ? getChip(device) : StringRef();
+}
+
+bool mlir::relax::isCuda(VDeviceAttr device) {
+  constexpr int32_t kDLCUDA = 2;
+  return getDLDeviceType(device) == kDLCUDA;
+}
+
+bool mlir::relax::isOnCuda(Operation *op) {
+  VDeviceAttr device = findKernelDevice(op);
+  return device && isCuda(device);
 }
 
 std::pair<Value, Value> mlir::relax::getDynamicShared(IndexBuilder &b,

@@ -43,6 +43,14 @@ StringRef getChip(VDeviceAttr device);
 /// none.
 StringRef getKernelChip(IndexBuilder &b);
 
+/// Whether a device has the instructions of NVIDIA's GPUs: threads of a warp
+/// exchange values, copies to shared memory do not wait, and tensor cores
+/// multiply. Devices of OpenCL do not.
+bool isCuda(VDeviceAttr device);
+
+/// The same of the device of the kernel around an operation.
+bool isOnCuda(Operation *op);
+
 /// Gives the launch around the builder `bytes` of shared memory, which may be
 /// more than what `launch` can give, and returns it: memory of bytes that
 /// begins at a multiple of `alignment`, and the offset of the first one of

@@ -344,6 +344,8 @@ void mlir::relax::emitDeviceMatmul(IndexBuilder &b,
        right = elementType(problem.rhs(b, zero));
   bool hasTensorCores = left == right && (left.isF16() || left.isBF16()) &&
                         problem.sumType.isF32();
+  if (!isOnCuda(b.getInsertionBlock()->getParentOp()))
+    return ThreadTiles(problem, 64).emit(b);
   emitFewRowsOr(b, problem, [&](IndexBuilder &in) {
     if (hasTensorCores)
       emitTensorCoreMatmul(in, problem);

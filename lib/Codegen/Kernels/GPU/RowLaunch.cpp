@@ -337,7 +337,7 @@ Value RowLaunch::reduceBlock(IndexBuilder &in, Value value, Value neutral,
   written.clear();
   read.clear();
   Type type = value.getType();
-  if (type.isF32() || type.isInteger(32))
+  if ((type.isF32() || type.isInteger(32)) && isOnCuda(combiner))
     return reduceByWarps(in, value, neutral, combiner, memory);
   return reduceByHalves(in, value, combiner, memory);
 }

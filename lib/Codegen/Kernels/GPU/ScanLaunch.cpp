@@ -401,7 +401,7 @@ void ScanLaunch::emit() {
 }
 
 bool mlir::relax::launchScan(linalg::GenericOp op) {
-  if (!hasLoopsOfScan(op))
+  if (!isOnCuda(op) || !hasLoopsOfScan(op))
     return false;
   Operation *combiner = findScanCombiner(op);
   if (!combiner)
