@@ -66,7 +66,7 @@ def pytest_addoption(parser):
     )
     parser.addoption(
         "--device",
-        help="compile the programs of tests for a target such as cuda, and run them there",
+        help="compile the programs of tests for a target such as cuda, and run them on its device",
     )
     parser.addoption(
         "--every",
@@ -211,7 +211,12 @@ def _machine_on(device):
                 moved = [
                     _map_tensors(arg, lambda x: relax_runtime.tensor(x, device)) for arg in args
                 ]
-                result = function(*moved)
+                try:
+                    result = function(*moved)
+                except RuntimeError as error:
+                    if "cannot load kernels: they compute with float" in str(error):
+                        pytest.skip(str(error))  # of a type that the device has not
+                    raise
                 return _map_tensors(result, lambda x: relax_runtime.tensor(x, "cpu:0"))
 
             return call

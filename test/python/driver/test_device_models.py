@@ -1,4 +1,4 @@
-"""Parts of models on a GPU, or on the interpreter of PTX, compared with PyTorch."""
+"""Parts of models on devices, or on the interpreter of PTX, compared with PyTorch."""
 
 import numpy as np
 import pytest
@@ -12,9 +12,13 @@ from relax_mlir.frontend.torch import from_exported_program  # noqa: E402
 WAYS = ("compiled", "bytecode", "library")
 N = torch.export.Dim("n", min=2, max=512)
 
-pytestmark = pytest.mark.skipif(
-    not relax_runtime.has_device("cuda:0"), reason="needs a CUDA device, which is not here"
-)
+
+@pytest.fixture(params=["cuda", "opencl"])
+def kind(request):
+    """Return the kind of a device that is here."""
+    if not relax_runtime.has_device(f"{request.param}:0"):
+        pytest.skip(f"needs a device {request.param}:0, which is not here")
+    return request.param
 
 
 class Residual(torch.nn.Module):
@@ -55,18 +59,18 @@ def transformer():
     ).eval()
 
 
-def load(way, program, folder):
+def load(way, program, folder, kind):
     """Return `main` of a program that takes tensors of the host and computes on the device."""
     if way == "library":
         path = folder / "model.so"
-        relax.compile(program, target="cuda").export_library(path)
+        relax.compile(program, target=kind).export_library(path)
         ex = relax.load(path)
     else:
-        ex = relax.compile(program, target="cuda", exec_mode=way)
+        ex = relax.compile(program, target=kind, exec_mode=way)
     main = relax.VirtualMachine(ex)["main"]
 
     def call(*args):
-        results = main(*[relax_runtime.tensor(arg.numpy(), "cuda:0") for arg in args])
+        results = main(*[relax_runtime.tensor(arg.numpy(), f"{kind}:0") for arg in args])
         if not isinstance(results, tvm_ffi.Array):
             results = [results]
         return [np.from_dlpack(relax_runtime.tensor(each, "cpu:0")) for each in results]
@@ -88,29 +92,29 @@ def export(model, args, shapes=None):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_residual_block(way, tmp_path):
+def test_residual_block(way, kind, tmp_path):
     torch.manual_seed(0)
     model = Residual().eval()
-    main = load(way, export(model, (torch.randn(2, 8, 12, 12),)), tmp_path)
+    main = load(way, export(model, (torch.randn(2, 8, 12, 12),)), tmp_path, kind)
     check(main, model, torch.randn(2, 8, 12, 12))
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_transformer_layer_of_any_length(way, tmp_path):
+def test_transformer_layer_of_any_length(way, kind, tmp_path):
     model = transformer()
     program = export(model, (torch.randn(2, 9, 32),), ({1: N},))
-    main = load(way, program, tmp_path)
+    main = load(way, program, tmp_path, kind)
     for length in (5, 33):
         check(main, model, torch.randn(2, length, 32))
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_decode_step_with_a_cache_that_grows(way, tmp_path):
+def test_decode_step_with_a_cache_that_grows(way, kind, tmp_path):
     torch.manual_seed(0)
     model = Decode().eval()
     cache = (torch.randn(1, 4, 7, 16), torch.randn(1, 4, 7, 16))
     program = export(model, (torch.randn(1, 1, 64), *cache), ({}, {2: N}, {2: N}))
-    main = load(way, program, tmp_path)
+    main = load(way, program, tmp_path, kind)
     for length in (3, 40):
         cache = (torch.randn(1, 4, length, 16), torch.randn(1, 4, length, 16))
         check(main, model, torch.randn(1, 1, 64), *cache)
