@@ -232,10 +232,11 @@ def compile(  # noqa: A001 (the name TVM uses)
         "llvm": the processor of this machine, with all it can do. Others are written as in TVM,
         "llvm -mcpu=skylake-avx512 -mattr=-avx512vnni", or ``{"kind": "llvm", "mcpu": "znver3"}``;
         see `relax_mlir.target.Target.parse`. "cuda": the tensors of a program that names no virtual
-        device are on the GPU ``cuda:0``, and so are its kernels. "reference": nothing is compiled,
-        and the module is evaluated as the specification says, see `relax_mlir.reference`; options
-        are without effect then, but for `dump_phases`, which is refused. What is compiled for a
-        machine that can do more than this one can be saved and exported, and does not run here.
+        device are on the GPU ``cuda:0``, and so are its kernels; "opencl": the same for the device
+        ``opencl:0``. "reference": nothing is compiled, and the module is evaluated as the
+        specification says, see `relax_mlir.reference`; options are without effect then, but for
+        `dump_phases`, which is refused. What is compiled for a machine that can do more than this
+        one can be saved and exported, and does not run here.
     options : CompileOptions, optional
         See there. The default ones by default.
     relax_pipeline : str, Pass or function of a module, optional

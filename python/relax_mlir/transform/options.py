@@ -121,7 +121,7 @@ class CompileOptions:
         Whether machine code has the lines of the program, for debuggers and profilers.
     device : str
         The kind of device that all tensors of a program are on, where it names none itself; ""
-        for the host. `compile` sets it for the target "cuda".
+        for the host. `compile` sets it for the targets "cuda" and "opencl".
     device_arch : str
         Its architecture, such as "sm_90"; "" for the oldest that kernels are written for.
     vector_bits : int

@@ -71,7 +71,7 @@ def cpu(index: int = 0) -> tvm_ffi.Device:
 def has_device(device: str | tvm_ffi.Device) -> bool:
     """Return whether programs can use a device here.
 
-    A CUDA device is there where the driver of the system finds it.
+    A device of CUDA, or of OpenCL, is there where the driver of the system finds it.
 
     Parameters
     ----------
