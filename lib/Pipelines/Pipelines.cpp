@@ -90,8 +90,8 @@ static void addTidying(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 }
 
-/// Upstream's pipeline, which simplifies kernels only and not the functions that
-/// call them.
+/// Upstream's pipeline, which simplifies kernels only and not the functions
+/// that call them.
 static void addDeallocation(OpPassManager &pm) {
   pm.addPass(memref::createExpandReallocPass());
   pm.addPass(bufferization::createOwnershipBasedBufferDeallocationPass());
