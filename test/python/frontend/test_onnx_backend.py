@@ -8,6 +8,8 @@ words, or to have a reason why numbers differ. A test that begins to pass has to
 
 from __future__ import annotations
 
+import fcntl
+import pickle
 import warnings
 from pathlib import Path
 from typing import Any
@@ -17,14 +19,11 @@ import pytest
 
 onnx = pytest.importorskip("onnx")
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # the numbers of the tests overflow on purpose
-    from onnx.backend.test.loader import load_model_tests
-
-    CASES = load_model_tests(kind="node")
-
+from onnx.backend.test.loader import load_model_tests  # noqa: E402
 from onnx.backend.test.runner import Runner  # noqa: E402
 from relax_mlir.frontend.onnx.backend import Backend  # noqa: E402
+
+FOLDER = Path(__file__).parents[3] / ".pytest_cache" / "onnx"
 
 GAPS = Path(__file__).with_name("onnx_gaps.txt")
 # The groups of results that differ, in the last bits or since they are random.
@@ -33,6 +32,25 @@ OTHER_NUMBERS = (
     "random numbers are others than those of NumPy",
     "the expected numbers are rounded, where the result is exact",
 )
+
+
+def node_cases() -> list[Any]:
+    """The cases, which ONNX computes in NumPy for half a minute: one process does it for all."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    kept = FOLDER / f"node-{onnx.__version__}-{np.__version__}.pickle"
+    with kept.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not kept.exists():
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the numbers of the tests overflow on purpose
+                cases = load_model_tests(kind="node")
+            written = kept.with_suffix(".new")
+            written.write_bytes(pickle.dumps(cases))
+            written.rename(kept)
+    return pickle.loads(kept.read_bytes())
+
+
+CASES = node_cases()
 
 
 def gaps() -> dict[str, str]:
