@@ -19,6 +19,7 @@ from ..transform.gradient import Gradient
 from ..transform.pass_context import PassContext
 from ..transform.python_pass import module_pass
 from ..transform.registry import PASSES
+from ..transform.signatures import param_names, params_of
 from .loss import Loss
 from .optimizer import Optimizer
 from .utils import AppendLoss
@@ -110,9 +111,9 @@ class SetupTrainer:
         _set_training(mod[BACKBONE_FUNC].operation, False)
         _set_training(mod[BACKBONE_LOSS_FUNC].operation, True)
         trained = mod[BACKBONE_LOSS_FUNC].operation
-        params = list(mod[BACKBONE_FUNC].operation.regions[0].blocks[0].arguments)
+        params = params_of(mod[BACKBONE_FUNC].operation)
         input_num = len(params) - param_num - state_num
-        names = [each.value for each in trained.attributes["arg_names"]]
+        names = param_names(trained)
         variables = [Var(names[i], params[i].type) for i in range(input_num, input_num + param_num)]
         gradient: Any = Gradient(BACKBONE_LOSS_FUNC, variables)
         mod = gradient(mod)

@@ -11,6 +11,7 @@ import numpy as np
 import tvm_ffi
 
 from ..core.ir_module import IRModule
+from ..transform.signatures import param_names, params_of
 from . import setup_trainer as names
 
 
@@ -84,9 +85,8 @@ class Trainer:
         )
         self._optim_state: Any = tuple(np.array(each) for each in attributes["optim_state"])
         function = train_mod[self.BACKBONE_FUNC].operation
-        types = [each.type for each in function.regions[0].blocks[0].arguments]
-        own = [each.value for each in function.attributes["arg_names"]]
-        kept = list(zip(own, types, strict=True))[self._input_num :]
+        types = [each.type for each in params_of(function)]
+        kept = list(zip(param_names(function), types, strict=True))[self._input_num :]
         self._params = _Tensors("parameter", kept[:param_num])
         self._states = _Tensors("state", kept[param_num : param_num + state_num])
         if zero_init_param_state:

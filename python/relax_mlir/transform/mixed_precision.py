@@ -22,6 +22,7 @@ from ..op._ops_gen import CONVOLUTIONS, ELEMENTWISE, POOLS
 from .operations import copy_operation
 from .pass_context import PassContext
 from .python_pass import module_pass
+from .signatures import param_names
 
 #: The operations that are computed of 16 bits: what tensor cores and matrix units are for.
 PRODUCTS = frozenset({*CONVOLUTIONS, "relax.matmul", "relax.attention"})
@@ -129,7 +130,7 @@ class ToMixedPrecision:
         for function in mod.module.body.operations:
             if not isinstance(function, _ops.FuncOp) or not function.body.blocks:
                 continue
-            missing -= set(_names_of(function))
+            missing -= set(param_names(function.operation))
             widened = _narrow_parameters(function, self._names, self._policy.dtype)
             widened |= _widened_constants(function.operation, self._policy.dtype)
             parameters = list(function.body.blocks[0].arguments)
@@ -149,11 +150,6 @@ class ToMixedPrecision:
                 yield from (block for region in found.regions for block in region.blocks)
 
 
-def _names_of(function: Any) -> list[str]:
-    attributes = function.operation.attributes
-    return [name.value for name in attributes["arg_names"]] if "arg_names" in attributes else []
-
-
 def _narrow_parameters(
     function: Any, names: Collection[str], dtype: str
 ) -> dict[ir.Value, ir.Value]:
@@ -162,7 +158,7 @@ def _narrow_parameters(
     attributes = function.operation.attributes
     block, signature = function.body.blocks[0], attributes["function_type"].value
     inputs = list(signature.inputs)
-    for i, name in enumerate(_names_of(function)):
+    for i, name in enumerate(param_names(function.operation)):
         if name in names and _is_float(inputs[i], ("float32",)):
             argument = block.arguments[i]
             inputs[i] = _with_dtype(inputs[i], dtype)
