@@ -10,7 +10,8 @@
 // and what is loaded or stored under a mask as f32, and rounds each element by
 // a call of `__truncsfbf2`, which no library of ours has. By now arithmetic is
 // done in f32 and rounded by integers, so that bf16 is only moved: as i16,
-// which has the same bits, each move is one instruction anywhere.
+// which has the same bits, each move is one instruction anywhere. Intrinsics
+// that multiply bf16 take it as it is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -88,22 +89,45 @@ static void replaceBFloats(Operation *root) {
                                         /*replaceTypes=*/true);
 }
 
+/// Whether a function is an intrinsic of LLVM, whose types are given.
+static bool isIntrinsic(StringRef name) { return name.starts_with("llvm."); }
+
 namespace {
+/// An operand of a call of an intrinsic, and its type.
+struct Factor {
+  OpOperand *operand;
+  Type type;
+};
+
 struct RelaxBFloatsAsBitsPass
     : relax::impl::RelaxBFloatsAsBitsPassBase<RelaxBFloatsAsBitsPass> {
   void runOnOperation() override {
     bool isNeeded = false;
+    SmallVector<Factor> factors;
     // The module lists constants, which are those of tensors.
     WalkResult walk = getOperation().walk([&](Operation *op) {
       if (op == getOperation() || !hasBFloats(*op))
         return WalkResult::advance();
       isNeeded = true;
+      if (auto call = dyn_cast<LLVM::CallOp>(op);
+          call && isIntrinsic(call.getCallee().value_or("")))
+        for (OpOperand &operand : call->getOpOperands())
+          if (hasBFloats(operand.get().getType()))
+            factors.push_back({&operand, operand.get().getType()});
       return movesBits(*op) ? WalkResult::advance() : WalkResult::interrupt();
     });
     if (!isNeeded || walk.wasInterrupted())
       return;
     for (Operation &op : *getOperation().getBody())
-      replaceBFloats(&op);
+      if (auto function = dyn_cast<LLVM::LLVMFuncOp>(op);
+          !function || !isIntrinsic(function.getName()))
+        replaceBFloats(&op);
+    for (const Factor &factor : factors) {
+      Operation *call = factor.operand->getOwner();
+      OpBuilder b(call);
+      factor.operand->set(LLVM::BitcastOp::create(
+          b, call->getLoc(), factor.type, factor.operand->get()));
+    }
   }
 };
 } // namespace

@@ -30,8 +30,8 @@ struct Sums {
   static std::optional<Sums> match(linalg::LinalgOp op);
 
   Type type;
-  /// Whether integers are extended by zeros.
-  bool isUnsigned = false;
+  /// Those of the operands of the operation.
+  FactorType factors[2];
 };
 } // namespace
 
@@ -41,6 +41,8 @@ std::optional<Sums> Sums::match(linalg::LinalgOp op) {
   };
   Sums sums;
   sums.type = element(2);
+  for (unsigned operand : {0, 1})
+    sums.factors[operand].element = element(operand);
   if (isa<FloatType>(sums.type)) {
     for (unsigned operand : {0, 1}) {
       Type stored = element(operand);
@@ -54,25 +56,12 @@ std::optional<Sums> Sums::match(linalg::LinalgOp op) {
     if (!element(operand).isInteger() ||
         element(operand).getIntOrFloatBitWidth() % 8 != 0)
       return std::nullopt;
-  // Both matrices are extended in one way, if they are.
-  auto extends = [&](auto isExtension) {
-    return llvm::any_of(*op.getBlock(), isExtension);
-  };
-  sums.isUnsigned = extends(llvm::IsaPred<arith::ExtUIOp>);
-  if (sums.isUnsigned && extends(llvm::IsaPred<arith::ExtSIOp>))
-    return std::nullopt;
+  for (unsigned operand : {0, 1}) {
+    BlockArgument argument = op.getBlock()->getArgument(operand);
+    sums.factors[operand].isUnsigned =
+        llvm::any_of(argument.getUsers(), llvm::IsaPred<arith::ExtUIOp>);
+  }
   return sums;
-}
-
-/// Whether the target multiplies pairs of integers of 16 bits, and elements are
-/// such integers.
-static bool hasPairs(linalg::LinalgOp op, const Sums &sums,
-                     const TargetModel &target) {
-  auto fits = [&](unsigned operand) {
-    Type element = getElementTypeOrSelf(op->getOperand(operand).getType());
-    return element.isInteger(8) || (element.isInteger(16) && !sums.isUnsigned);
-  };
-  return sums.type.isInteger(32) && fits(0) && fits(1) && target.has("sse2");
 }
 
 /// The parameter behind an operand that is one, or that is unpacked from one.
@@ -106,16 +95,17 @@ static unsigned getColumnDim(const Contraction &c) {
   llvm_unreachable("the columns are a dimension of the result");
 }
 
-/// Whether the right matrix is unpacked from panels of `width` columns.
+/// Whether the right matrix is unpacked from panels of `width` columns, with
+/// words of `wordSize` elements.
 static bool isUnpacked(linalg::UnPackOp op, const Contraction &c, int64_t width,
-                       bool hasPairs) {
+                       int64_t wordSize) {
   std::optional<int64_t> axis = getColumnAxis(c);
   if (!axis)
     return false;
   SmallVector<int64_t> tiled = {*axis}, tiles = {width};
-  if (hasPairs) {
+  if (wordSize > 1) {
     tiled.push_back(1 - *axis);
-    tiles.push_back(2);
+    tiles.push_back(wordSize);
   }
   return op.getInnerDimsPos() == ArrayRef(tiled) &&
          op.getStaticInnerTiles() == ArrayRef(tiles) &&
@@ -142,7 +132,8 @@ struct MatmulParts {
   std::optional<ByteProducts> byteProducts = std::nullopt;
 
   /// See MatmulProblem.
-  bool hasPairs = false;
+  std::optional<WordProducts> words = std::nullopt;
+  int64_t wordSize() const { return words ? words->size() : 1; }
 
   bool isReadable() const { return !unpackedWeights; }
 
@@ -187,7 +178,7 @@ bool MatmulParts::matchOperands() {
   linalg::UnPackOp rhs = unpack(contraction.rhs);
   isPacked = bool(rhs);
   return !unpack(contraction.lhs) &&
-         (!rhs || isUnpacked(rhs, contraction, blocking.columns(), hasPairs));
+         (!rhs || isUnpacked(rhs, contraction, blocking.columns(), wordSize()));
 }
 
 /// Where results are slices, the sizes of loops are those of operands.
@@ -216,12 +207,15 @@ std::optional<MatmulParts> MatmulParts::match(func::FuncOp kernel,
     return std::nullopt;
   // Processors have no sums of as few bits.
   unsigned bits = std::max(sums->type.getIntOrFloatBitWidth(), 16u);
-  bool arePaired = ::hasPairs(reduction, *sums, target);
-  auto blocking = MatmulBlocking::get(
-      target.vectorBits, target.l1Bytes, target.l2Bytes, bits,
-      /*areFused=*/!arePaired, KernelSchedule::get(kernel).tile);
+  std::optional<WordProducts> words =
+      WordProducts::find(sums->factors[contraction->lhs],
+                         sums->factors[contraction->rhs], sums->type, target);
+  auto blocking = MatmulBlocking::get(target.vectorBits, target.l1Bytes,
+                                      target.l2Bytes, bits,
+                                      /*areFused=*/!words || words->areFused(),
+                                      KernelSchedule::get(kernel).tile);
   MatmulParts parts = {*contraction, *epilogue, *sums, blocking};
-  parts.hasPairs = arePaired;
+  parts.words = words;
   if (!parts.matchOperands() || !parts.hasSizes())
     return std::nullopt;
   if (parts.weights && parts.weights->mayRoundRows && parts.weights->bits == 4)
@@ -247,8 +241,9 @@ static MatmulProblem getSizes(IndexBuilder &b, const Contraction &c,
 static std::function<MatrixView(IndexBuilder &, Value)>
 viewMatrix(IndexBuilder &b, const Contraction &c, const LoopMemory &memory,
            unsigned operand, Value memref, const LoopGroup &rows,
-           const LoopGroup &columns) {
+           const LoopGroup &columns, bool isUnsigned = false) {
   MatrixView matrix;
+  matrix.isUnsigned = isUnsigned;
   matrix.base = flatten(b, memref);
   matrix.rowStride = memory.stride(b, operand, rows);
   matrix.columnStride = memory.stride(b, operand, columns);
@@ -320,21 +315,25 @@ static void emitKernel(IndexBuilder &b, func::FuncOp kernel, MatmulParts &parts,
   parts.epilogue.begin(b, kernel, arguments);
 
   MatmulProblem problem = getSizes(b, c, memory);
-  problem.lhs = viewMatrix(b, c, memory, 0, operands[0], c.rows, c.depth);
+  problem.lhs = viewMatrix(b, c, memory, 0, operands[0], c.rows, c.depth,
+                           parts.sums.factors[c.lhs].isUnsigned);
   problem.isPacked = parts.isPacked;
   if (parts.isPacked) {
     MatrixView panels = {flatten(b, argument(c.rhs)), b.index(0),
-                         b.index(parts.blocking.columns()), b.index(1)};
+                         b.index(parts.blocking.columns()), b.index(1),
+                         parts.sums.factors[c.rhs].isUnsigned};
     problem.rhs = [panels](IndexBuilder &, Value) { return panels; };
   } else if (parts.weights) {
     problem.weights =
         getPanels(b, *parts.weights, parts.byteProducts, arguments);
   } else {
-    problem.rhs = viewMatrix(b, c, memory, 1, operands[1], c.depth, c.columns);
+    problem.rhs = viewMatrix(b, c, memory, 1, operands[1], c.depth, c.columns,
+                             parts.sums.factors[c.rhs].isUnsigned);
   }
   problem.sumType = parts.sums.type;
-  problem.isUnsigned = parts.sums.isUnsigned;
-  problem.hasPairs = parts.hasPairs;
+  problem.words = parts.words;
+  if (problem.words)
+    problem.words->begin(b, parts.blocking.lanes, problem.sumType);
   problem.finish = [&](IndexBuilder &b, Value sums,
                        const MatmulProblem::Place &place) {
     parts.epilogue.finish(b, sums, getIndices(b, c, memory, place), place.mask,
@@ -452,7 +451,7 @@ mlir::relax::findPackable(func::FuncOp kernel, const TargetModel &target) {
       return std::nullopt;
   PackedMatrix matrix = {parameter.getArgNumber(), *axis,
                          parts->blocking.columns()};
-  matrix.isPaired = parts->hasPairs;
+  matrix.wordSize = parts->wordSize();
   return matrix;
 }
 

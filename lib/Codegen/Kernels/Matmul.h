@@ -41,8 +41,8 @@ struct PackedMatrix {
   SmallVector<int64_t> rowOrder = {};
   /// Of weights of windows that are transformed before.
   std::optional<Winograd> winograd = std::nullopt;
-  /// Whether two elements that follow one another in a column lie together.
-  bool isPaired = false;
+  /// How many elements that follow one another in a column lie together.
+  int64_t wordSize = 1;
 
   /// The dimensions: columns, then rows.
   SmallVector<int64_t> getOrder(int64_t rank) const;

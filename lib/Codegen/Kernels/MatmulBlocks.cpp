@@ -72,7 +72,7 @@ MatmulEmitter::Blocks MatmulEmitter::divide(IndexBuilder &b,
   int64_t blockSize = blocking.blockRows * blocking.blockDepth;
   // Panels that are ready cost no more where several tasks read them, and what
   // is left of the cache keeps them, and sums.
-  if (right.panels)
+  if (right.panels.base)
     blockSize /= 3;
   Value maxTiles =
       atLeastOne(b.floorDiv(b.index(blockSize / height), blocks.depth));
@@ -95,7 +95,7 @@ MatmulEmitter::Blocks MatmulEmitter::divide(IndexBuilder &b,
     blocks = b.max(blocks, b.min(wanted, most));
   };
   // Each task packs its rows, and its columns where they are not ready.
-  if (right.panels) {
+  if (right.panels.base) {
     split(rowBlocks, columnBlocks, tiles, 4);
     split(columnBlocks, rowBlocks, panels, 4);
     split(rowBlocks, columnBlocks, tiles, 1);
@@ -126,9 +126,7 @@ void MatmulEmitter::emitPacked(IndexBuilder &b) {
   right.first = b.index(0);
   right.columns = problem.n;
   if (problem.isPacked) {
-    MatrixView rhs = problem.rhs(b, b.index(0));
-    right.panels = rhs.base;
-    right.offset = rhs.offset;
+    right.panels = problem.rhs(b, b.index(0));
     right.stride = countSteps(b);
     return emitTasks(b, right);
   }
@@ -141,14 +139,14 @@ void MatmulEmitter::emitPacked(IndexBuilder &b) {
   int64_t width = blocking.columns();
   int64_t elements = kBytes * 8 / problem.sumType.getIntOrFloatBitWidth();
   Value zero = b.index(0), one = b.index(1);
-  right.offset = zero;
+  right.panels.offset = zero;
   right.stride = b.roundUp(countSteps(b), lanes);
   Value panelSize = b.max(b.mul(right.stride, width), one);
   Value most = b.max(b.floorDiv(b.index(elements), panelSize), b.index(8));
   Value panels = b.ceilDiv(problem.n, b.index(width));
   Value rounds = b.max(b.ceilDiv(panels, most), one);
   Value step = b.mul(b.max(b.ceilDiv(panels, rounds), one), width);
-  right.panels = makeScratch(b, b.mul(step, right.stride));
+  right.panels.base = makeScratch(b, b.mul(step, right.stride));
   b.loop(zero, problem.n, step, [&](IndexBuilder &b, Value first) {
     right.first = first;
     right.columns = b.min(b.sub(problem.n, first), step);
@@ -213,7 +211,7 @@ void MatmulEmitter::emitTask(IndexBuilder &b, const RightMatrix &right,
   bool isOnePanel = problem.packRhs || problem.isLhsPacked; // at a time
   if (isOnePanel)
     size = b.add(rhsPanels, b.mul(blocks.depth, width));
-  else if (!right.panels)
+  else if (!right.panels.base)
     size = b.add(rhsPanels, b.mul(paddedColumns, blocks.depth));
   Value scratch = makeScratch(b, size);
 
@@ -223,48 +221,50 @@ void MatmulEmitter::emitTask(IndexBuilder &b, const RightMatrix &right,
     Value isFirst = b.isEqual(block, zero);
     Value isLast = b.isEqual(b.add(block, 1), blocks.depthBlocks);
     auto packPanels = [&](IndexBuilder &b, const MatrixView &matrix,
-                          Value first, Value count, int64_t width,
-                          Value offset) {
-      PanelRange range = {matrix, first, count,  begin,
-                          depth,  width, offset, blocks.depth};
+                          Value first, Value count, int64_t width, Value offset,
+                          bool isLhs) {
+      PanelRange range = {matrix, first,  count,        begin, depth,
+                          width,  offset, blocks.depth, isLhs};
       pack(b, range, scratch);
     };
-    if (!right.panels && !isOnePanel)
+    if (!right.panels.base && !isOnePanel)
       packPanels(b, problem.rhs(b, batch).transposed(), column, columns, width,
-                 rhsPanels);
+                 rhsPanels, /*isLhs=*/false);
     if (!problem.isLhsPacked)
-      packPanels(b, lhs, row, rows, height, lhsPanels);
+      packPanels(b, lhs, row, rows, height, lhsPanels, /*isLhs=*/true);
     b.loop(zero, columns, width, [&](IndexBuilder &b, Value j) {
       Panels panels;
-      panels.lhs = problem.isLhsPacked ? lhs.base : scratch;
-      panels.rhs = scratch;
-      panels.rhsOffset = b.add(rhsPanels, b.mul(j, blocks.depth));
+      panels.lhs.base = problem.isLhsPacked ? lhs.base : scratch;
+      panels.rhs.base = scratch;
+      panels.rhs.offset = b.add(rhsPanels, b.mul(j, blocks.depth));
       Value next;
-      if (right.panels) {
+      if (right.panels.base) {
         auto getOffset = [&](Value column) {
           Value panel = b.mul(column, right.stride);
-          return b.add(b.add(right.offset, panel), b.mul(begin, width));
+          return b.add(b.add(right.panels.offset, panel), b.mul(begin, width));
         };
         panels.rhs = right.panels;
-        panels.rhsOffset = getOffset(b.add(place, j));
+        panels.rhs.offset = getOffset(b.add(place, j));
         // After the last panel, it itself is fetched.
         Value last = b.sub(b.roundUp(right.columns, width), b.index(width));
         next = getOffset(b.min(b.add(b.add(place, j), width), last));
       }
       Value tileColumns = b.min(b.sub(columns, j), b.index(width));
       if (isOnePanel)
-        panels.rhsOffset = rhsPanels;
+        panels.rhs.offset = rhsPanels;
       if (problem.packRhs)
         problem.packRhs(b, {batch, b.add(column, j), tileColumns, begin, depth},
                         scratch, rhsPanels);
       else if (isOnePanel)
         packPanels(b, problem.rhs(b, batch).transposed(), b.add(column, j),
-                   tileColumns, width, rhsPanels);
+                   tileColumns, width, rhsPanels, /*isLhs=*/false);
+      if (movesLhs())
+        panels.offsets = computeOffsets(b, panels.rhs, depth);
       b.loop(zero, rows, height, [&](IndexBuilder &b, Value i) {
-        panels.lhsOffset = b.add(lhsPanels, b.mul(i, blocks.depth));
+        panels.lhs.offset = b.add(lhsPanels, b.mul(i, blocks.depth));
         if (problem.isLhsPacked)
-          panels.lhsOffset = b.add(b.add(lhs.offset, b.mul(begin, height)),
-                                   b.mul(b.add(row, i), countSteps(b)));
+          panels.lhs.offset = b.add(b.add(lhs.offset, b.mul(begin, height)),
+                                    b.mul(b.add(row, i), countSteps(b)));
         if (next)
           fetchPart(b, panels, next, i, rows, depth);
         Value tileRows = b.min(b.sub(rows, i), b.index(height));
@@ -293,30 +293,33 @@ void MatmulEmitter::emitPackedTile(IndexBuilder &b, const Panels &panels,
                                    Value isFirst, Value columns) {
   int64_t width = blocking.columns();
   auto fetch = [&](IndexBuilder &b, const Step &k) {
-    Value place = b.add(panels.ahead, k, panels.aheadStep);
-    memref::PrefetchOp::create(b, panels.rhs, place, /*isWrite=*/false,
+    Value place = b.mul(b.add(panels.ahead, k, panels.aheadStep),
+                        isOfWords(panels.rhs) ? 1 : wordSize());
+    memref::PrefetchOp::create(b, panels.rhs.base, place, /*isWrite=*/false,
                                /*localityHint=*/2, /*isDataCache=*/true);
   };
   auto compute = [&](IndexBuilder &b, int64_t vectors) {
     SmallVector<Value> tile = computeTile(
         b, blocking.rows, vectors, depth,
         [&](IndexBuilder &b, int64_t i, const Step &k) -> Value {
-          Value column = b.add(panels.lhsOffset, k, blocking.rows);
-          return memref::LoadOp::create(b, panels.lhs, b.add(column, i));
+          Value column = b.add(panels.lhs.offset, k, blocking.rows);
+          return loadStep(b, panels.lhs, b.add(column, i));
         },
         [&](IndexBuilder &b, int64_t j, const Step &k) {
-          Value row = b.add(panels.rhsOffset, k, width);
+          Value row = b.add(panels.rhs.offset, k, width);
           return loadPanel(b, panels.rhs, b.add(row, j * lanes));
         },
-        hasPairs() ? &MatmulEmitter::multiplyAddPairs
+        hasWords() ? &MatmulEmitter::multiplyAddWords
                    : &MatmulEmitter::multiplyAdd,
         panels.ahead ? Prefetch(fetch) : Prefetch());
     auto store = [&](IndexBuilder &b, bool isAdded) {
       for (auto [index, sum] : llvm::enumerate(tile)) {
         int64_t i = index / vectors, j = index % vectors;
         Value offset = b.add(sums, i * width + j * lanes), result = sum;
+        if (!panels.offsets.empty())
+          result = arith::SubIOp::create(b, result, panels.offsets[j]);
         if (isAdded)
-          result = add(b, loadSums(b, scratch, offset), sum);
+          result = add(b, loadSums(b, scratch, offset), result);
         storeSums(b, result, scratch, offset);
       }
     };

@@ -24,8 +24,6 @@
 #include "MatmulLoops.h"
 #include "PackedWeights.h"
 
-#include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -46,34 +44,6 @@ static constexpr int64_t kMinWork = 1 << 16;
 // Instructions
 //===----------------------------------------------------------------------===//
 
-std::optional<ByteProducts> ByteProducts::find(const TargetModel &target) {
-  ByteProducts products;
-  switch (target.vectorBits) {
-  case 128:
-    products = {"llvm.x86.ssse3.pmadd.ub.sw.128", "llvm.x86.sse2.pmadd.wd"};
-    if (target.has("avxvnni") || target.has("avx512vnni"))
-      products.accumulate = "llvm.x86.avx512.vpdpbusd.128";
-    break;
-  case 256:
-    products = {"llvm.x86.avx2.pmadd.ub.sw", "llvm.x86.avx2.pmadd.wd"};
-    if (target.has("avxvnni") || target.has("avx512vnni"))
-      products.accumulate = "llvm.x86.avx512.vpdpbusd.256";
-    break;
-  case 512:
-    products = {"llvm.x86.avx512.pmaddubs.w.512",
-                "llvm.x86.avx512.pmaddw.d.512"};
-    if (target.has("avx512vnni"))
-      products.accumulate = "llvm.x86.avx512.vpdpbusd.512";
-    break;
-  default:
-    return std::nullopt;
-  }
-  StringRef needed = target.vectorBits == 128   ? "ssse3"
-                     : target.vectorBits == 256 ? "avx2"
-                                                : "avx512bw";
-  return target.has(needed) ? std::optional(products) : std::nullopt;
-}
-
 namespace mlir::relax {
 /// Adds products of bytes in the lanes of a vector, four at a time.
 class ByteSums {
@@ -88,11 +58,12 @@ public:
     Type shorts = vector(2 * lanes, b.getI16Type());
     Type ints = vector(lanes, b.getI32Type());
     if (!products.accumulate.empty()) {
-      accumulate = declare(b, products.accumulate, {ints, bytes, bytes}, ints);
+      accumulate =
+          declareIntrinsic(b, products.accumulate, {ints, bytes, bytes}, ints);
       return;
     }
-    multiply = declare(b, products.multiply, {bytes, bytes}, shorts);
-    addPairs = declare(b, products.addPairs, {shorts, shorts}, ints);
+    multiply = declareIntrinsic(b, products.multiply, {bytes, bytes}, shorts);
+    addPairs = declareIntrinsic(b, products.addPairs, {shorts, shorts}, ints);
   }
 
   /// The sums of nothing.
@@ -104,8 +75,9 @@ public:
 
   Value add(IndexBuilder &b, Value codes, Value bytes, Value sum) const {
     if (accumulate)
-      return call(b, accumulate, {sum, codes, bytes});
-    return arith::AddIOp::create(b, sum, call(b, multiply, {codes, bytes}));
+      return callIntrinsic(b, accumulate, {sum, codes, bytes});
+    return arith::AddIOp::create(b, sum,
+                                 callIntrinsic(b, multiply, {codes, bytes}));
   }
 
   /// The sums as floats.
@@ -114,28 +86,16 @@ public:
       Value ones = arith::ConstantOp::create(
           b, DenseElementsAttr::get(cast<VectorType>(sum.getType()),
                                     b.getI16IntegerAttr(1)));
-      sum = call(b, addPairs, {sum, ones});
+      sum = callIntrinsic(b, addPairs, {sum, ones});
     }
     return arith::SIToFPOp::create(b, VectorType::get(lanes, b.getF32Type()),
                                    sum);
   }
 
 private:
-  /// A function whose name is that of an intrinsic is the intrinsic.
-  static LLVM::LLVMFuncOp declare(IndexBuilder &b, StringRef name,
-                                  ArrayRef<Type> parameters, Type result) {
-    auto module =
-        b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
-    return *LLVM::lookupOrCreateFn(b, module, name, parameters, result);
-  }
-
-  static Value call(IndexBuilder &b, LLVM::LLVMFuncOp function,
-                    ValueRange args) {
-    return LLVM::CallOp::create(b, function, args).getResult();
-  }
-
   int64_t lanes;
-  LLVM::LLVMFuncOp multiply, addPairs, accumulate; // null where not needed
+  // Null where they are not needed.
+  Operation *multiply = nullptr, *addPairs = nullptr, *accumulate = nullptr;
 };
 } // namespace mlir::relax
 
@@ -181,7 +141,7 @@ Value MatmulEmitter::loadBlock(IndexBuilder &b, const MatrixView &row,
   Value rest = b.sub(b.index(sizes.depth), k);
   if (row.hasUnitColumns()) {
     Value mask = makeMask(b, rest, sizes.block);
-    return loadVector(b, row.base, b.add(row.offset, k), mask);
+    return loadVector(b, row, b.add(row.offset, k), mask);
   }
   Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
   Value count = b.min(rest, b.index(sizes.block));
@@ -189,8 +149,7 @@ Value MatmulEmitter::loadBlock(IndexBuilder &b, const MatrixView &row,
       .reduce(b.index(0), count, 1, zeros,
               [&](IndexBuilder &b, Value i, ValueRange carried) {
                 Value place = b.mul(b.add(k, i), row.columnStride);
-                Value element =
-                    loadScalar(b, row.base, b.add(row.offset, place));
+                Value element = loadScalar(b, row, b.add(row.offset, place));
                 Value inserted = vector::InsertOp::create(
                     b, element, carried.front(), OpFoldResult(i));
                 return SmallVector<Value>{inserted};

@@ -60,39 +60,54 @@ MatmulBlocking MatmulBlocking::get(unsigned bits, int64_t l1, int64_t l2,
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// The value with elements of the type of the sums.
-Value MatmulEmitter::extend(IndexBuilder &b, Value value) {
-  Type type = problem.sumType;
-  if (getElementTypeOrSelf(value.getType()) == type)
+/// The value with elements of a wider type.
+static Value extend(IndexBuilder &b, Value value, Type element,
+                    bool isUnsigned) {
+  Type type = element;
+  if (getElementTypeOrSelf(value.getType()) == element)
     return value;
   if (auto vector = dyn_cast<VectorType>(value.getType()))
-    type = vector.clone(type);
-  if (isa<FloatType>(problem.sumType))
+    type = vector.clone(element);
+  if (isa<FloatType>(element))
     return arith::ExtFOp::create(b, type, value);
-  if (problem.isUnsigned)
+  if (isUnsigned)
     return arith::ExtUIOp::create(b, type, value);
   return arith::ExtSIOp::create(b, type, value);
 }
 
-Value MatmulEmitter::loadScalar(IndexBuilder &b, Value base, Value offset) {
-  return extend(b, memref::LoadOp::create(b, base, offset));
+/// An element, extended to the type of the sums.
+Value MatmulEmitter::loadScalar(IndexBuilder &b, const MatrixView &matrix,
+                                Value offset) {
+  Value element = memref::LoadOp::create(b, matrix.base, offset);
+  return extend(b, element, problem.sumType, matrix.isUnsigned);
+}
+
+/// As many elements as `size`, as they are stored; zeros where a mask, unless
+/// it is null, is not set.
+Value MatmulEmitter::loadElements(IndexBuilder &b, const MatrixView &matrix,
+                                  Value offset, int64_t size, Value mask) {
+  auto type = VectorType::get(
+      size, cast<MemRefType>(matrix.base.getType()).getElementType());
+  if (!mask)
+    return vector::LoadOp::create(b, type, matrix.base, offset);
+  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
+  return vector::MaskedLoadOp::create(b, type, matrix.base, offset, mask,
+                                      zeros);
 }
 
 /// As many elements as the mask has, zeros where it is not set.
-Value MatmulEmitter::loadVector(IndexBuilder &b, Value base, Value offset,
-                                Value mask) {
-  Type element = cast<MemRefType>(base.getType()).getElementType();
-  auto type = cast<VectorType>(mask.getType()).clone(element);
-  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
-  return extend(b, vector::MaskedLoadOp::create(b, cast<VectorType>(type), base,
-                                                offset, mask, zeros));
+Value MatmulEmitter::loadVector(IndexBuilder &b, const MatrixView &matrix,
+                                Value offset, Value mask) {
+  int64_t size = cast<VectorType>(mask.getType()).getNumElements();
+  return extend(b, loadElements(b, matrix, offset, size, mask), problem.sumType,
+                matrix.isUnsigned);
 }
 
 /// As many elements as a vector has.
-Value MatmulEmitter::loadWhole(IndexBuilder &b, Value base, Value offset) {
-  Type element = cast<MemRefType>(base.getType()).getElementType();
-  auto type = cast<VectorType>(vectorType.clone(element));
-  return extend(b, vector::LoadOp::create(b, type, base, offset));
+Value MatmulEmitter::loadWhole(IndexBuilder &b, const MatrixView &matrix,
+                               Value offset) {
+  return extend(b, loadElements(b, matrix, offset, lanes, /*mask=*/{}),
+                problem.sumType, matrix.isUnsigned);
 }
 
 Value MatmulEmitter::loadSums(IndexBuilder &b, Value scratch, Value offset) {
@@ -127,76 +142,42 @@ Value MatmulEmitter::multiplyAdd(IndexBuilder &b, Value lhs, Value rhs,
   return add(b, sum, arith::MulIOp::create(b, lhs, rhs));
 }
 
-/// The same for words of two integers of 16 bits. LLVM makes one instruction of
-/// the products and the sums of neighbours, and another one of both sums.
-Value MatmulEmitter::multiplyAddPairs(IndexBuilder &b, Value lhs, Value rhs,
+/// The same for vectors of words.
+Value MatmulEmitter::multiplyAddWords(IndexBuilder &b, Value lhs, Value rhs,
                                       Value sum) {
-  auto shorts = VectorType::get(2 * lanes, b.getI16Type());
-  auto wide = VectorType::get(2 * lanes, b.getI32Type());
-  auto extend = [&](Value words) -> Value {
-    Value elements = vector::BitCastOp::create(b, shorts, words);
-    return arith::ExtSIOp::create(b, wide, elements);
-  };
-  Value products = arith::MulIOp::create(b, extend(lhs), extend(rhs));
-  auto take = [&](int64_t first) -> Value {
-    SmallVector<int64_t> places;
-    for (int64_t i = 0; i < lanes; ++i)
-      places.push_back(2 * i + first);
-    return vector::ShuffleOp::create(b, products, products, places);
-  };
-  return add(b, sum, add(b, take(0), take(1)));
+  return problem.words->multiplyAdd(b, lhs, rhs, sum);
 }
 
 /// How many steps a tile takes over the depth.
 Value MatmulEmitter::countSteps(IndexBuilder &b) {
-  return hasPairs() ? b.ceilDiv(problem.k, b.index(2)) : problem.k;
+  return b.ceilDiv(problem.k, b.index(wordSize()));
 }
 
-/// A word, or a vector of words, of integers of 32 bits that 16 bits hold.
-Value MatmulEmitter::makePair(IndexBuilder &b, Value first, Value second) {
-  auto number = [&](int64_t value) -> Value {
-    TypedAttr attr = b.getI32IntegerAttr(value);
-    if (auto vector = dyn_cast<VectorType>(first.getType()))
-      attr = DenseElementsAttr::get(vector, attr);
-    return arith::ConstantOp::create(b, attr);
-  };
-  Value low = arith::AndIOp::create(b, first, number(0xffff));
-  return arith::OrIOp::create(b, low,
-                              arith::ShLIOp::create(b, second, number(16)));
+/// Whether panels are of the type of sums; constants have their elements.
+bool MatmulEmitter::isOfWords(const MatrixView &panels) const {
+  return cast<MemRefType>(panels.base.getType()).getElementType() ==
+         problem.sumType;
 }
 
-/// The words of elements that follow one another.
-Value MatmulEmitter::makePairs(IndexBuilder &b, Value elements) {
-  auto type = cast<VectorType>(elements.getType());
-  if (!type.getElementType().isInteger(16)) {
-    type = VectorType::get(type.getNumElements(), b.getI16Type());
-    elements = problem.isUnsigned
-                   ? arith::ExtUIOp::create(b, type, elements).getResult()
-                   : arith::ExtSIOp::create(b, type, elements).getResult();
-  }
-  return vector::BitCastOp::create(b, vectorType, elements);
-}
-
-/// The word of a row of a matrix at a step.
-Value MatmulEmitter::loadPair(IndexBuilder &b, const MatrixView &matrix,
-                              Value offset, Value step) {
-  Value first = b.mul(step, 2);
-  // Past the end the other matrix has zeros.
-  Value second = b.min(b.add(first, 1), b.sub(problem.k, b.index(1)));
-  auto load = [&](Value place) {
-    return loadScalar(b, matrix.base,
-                      b.add(offset, b.mul(place, matrix.columnStride)));
-  };
-  return makePair(b, load(first), load(second));
+/// An element of a panel of the left matrix, or a vector of one word.
+Value MatmulEmitter::loadStep(IndexBuilder &b, const MatrixView &panels,
+                              Value offset) {
+  if (!hasWords() || isOfWords(panels))
+    return memref::LoadOp::create(b, panels.base, offset);
+  Value elements = loadElements(b, panels, b.mul(offset, wordSize()),
+                                wordSize(), /*mask=*/{});
+  return problem.words->make(b, elements, panels.isUnsigned, problem.sumType);
 }
 
 /// A vector of a panel, whose elements may be smaller than sums.
-Value MatmulEmitter::loadPanel(IndexBuilder &b, Value base, Value offset) {
-  Type element = cast<MemRefType>(base.getType()).getElementType();
-  if (!hasPairs() || element == problem.sumType)
-    return loadWhole(b, base, offset);
-  auto type = VectorType::get(2 * lanes, element);
-  return makePairs(b, vector::LoadOp::create(b, type, base, b.mul(offset, 2)));
+Value MatmulEmitter::loadPanel(IndexBuilder &b, const MatrixView &panels,
+                               Value offset) {
+  if (!hasWords() || isOfWords(panels))
+    return loadWhole(b, panels, offset);
+  Value elements =
+      loadElements(b, panels, b.mul(offset, wordSize()), wordSize() * lanes,
+                   /*mask=*/{});
+  return problem.words->make(b, elements, panels.isUnsigned, problem.sumType);
 }
 
 Value MatmulEmitter::add(IndexBuilder &b, Value lhs, Value rhs) {
@@ -241,6 +222,34 @@ SmallVector<Value> MatmulEmitter::computeTile(IndexBuilder &b, int64_t rows,
         }
         return sums;
       });
+}
+
+/// The products of a panel with what a left matrix was moved by, which sums
+/// have too much. Several sums are added at a time, as each waits for itself.
+SmallVector<Value> MatmulEmitter::computeOffsets(IndexBuilder &b,
+                                                 const MatrixView &panels,
+                                                 Value depth) {
+  constexpr int64_t kSteps = 4;
+  int64_t vectors = blocking.vectors;
+  Value left = problem.words->getOffset(b, vectorType);
+  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(vectorType));
+  SmallVector<Value> inits(kSteps * vectors, zeros);
+  SmallVector<Value> sums = b.reduceUnrolled(
+      depth, kSteps, inits,
+      [&](IndexBuilder &b, const Step &k, ValueRange carried) {
+        SmallVector<Value> sums = llvm::to_vector(carried);
+        Value row = b.add(panels.offset, k, blocking.columns());
+        for (int64_t j = 0; j < vectors; ++j) {
+          Value &sum = sums[k.offset * vectors + j];
+          Value right = loadPanel(b, panels, b.add(row, j * lanes));
+          sum = multiplyAddWords(b, left, right, sum);
+        }
+        return sums;
+      });
+  for (int64_t i = vectors; i < kSteps * vectors; ++i)
+    sums[i % vectors] = add(b, sums[i % vectors], sums[i]);
+  sums.truncate(vectors);
+  return sums;
 }
 
 /// Hands a tile in scratch memory, with rows of `width`, to the problem.

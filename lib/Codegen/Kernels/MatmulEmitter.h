@@ -14,9 +14,7 @@
 #ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_MATMULEMITTER_H
 #define RELAX_MLIR_LIB_CODEGEN_KERNELS_MATMULEMITTER_H
 
-#include "IndexBuilder.h"
-
-#include "relax-mlir/Analysis/TargetModel.h"
+#include "WordProducts.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -29,6 +27,8 @@ namespace mlir::relax {
 struct MatrixView {
   Value base; // memref<?xT>
   Value offset, rowStride, columnStride;
+  /// Whether integers are extended by zeros.
+  bool isUnsigned = false;
   /// Of kernels of devices: loads element (i, j) of a matrix that does not lie
   /// in memory so, or gives 0 where the last value says that it has none; only
   /// the type of `base` counts then, and which stride is 1. There is memory
@@ -39,7 +39,7 @@ struct MatrixView {
   bool hasUnitRows() const { return isConstantIntValue(rowStride, 1); }
   bool hasUnitColumns() const { return isConstantIntValue(columnStride, 1); }
   MatrixView transposed() const {
-    MatrixView result = {base, offset, columnStride, rowStride};
+    MatrixView result = {base, offset, columnStride, rowStride, isUnsigned};
     if (element)
       result.element = [element = element](IndexBuilder &b, Value i, Value j,
                                            Value isInside) {
@@ -65,18 +65,6 @@ struct MatmulBlocking {
   bool hasManyRegisters;
 
   int64_t columns() const { return vectors * lanes; }
-};
-
-/// The instructions of a target, as intrinsics of LLVM, that multiply unsigned
-/// bytes by signed ones.
-struct ByteProducts {
-  /// Nothing where the target has none for its vectors.
-  static std::optional<ByteProducts> find(const TargetModel &target);
-
-  /// Sums of two products, as 16 bits; sums of two of these, as 32 bits.
-  StringRef multiply, addPairs;
-  /// Adds four products to a sum of 32 bits; empty where the target cannot.
-  StringRef accumulate = {};
 };
 
 /// A right matrix of codes of 4 or 8 bits, as PackedWeights.h lays them out; an
@@ -135,13 +123,10 @@ struct MatmulProblem {
 
   /// The type of the sums; elements that are smaller are extended to it.
   Type sumType;
-  /// Whether integers are extended by zeros.
-  bool isUnsigned = false;
 
-  /// Whether two products of integers of up to 16 bits are added at a time, for
-  /// sums of 32 bits. Panels are made of words then: two elements that follow
-  /// one another along the depth, with a zero where it ends.
-  bool hasPairs = false;
+  /// How several products are added at a time. Panels are made of words then,
+  /// with zeros where the depth ends.
+  std::optional<WordProducts> words = std::nullopt;
 };
 
 /// Emits the loops. The columns or the rows of `rhs` must be contiguous.

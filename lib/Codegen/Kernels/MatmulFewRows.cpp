@@ -73,7 +73,7 @@ void MatmulEmitter::emitStreamStep(IndexBuilder &b, const Tile &tile,
     for (int64_t i = 0; i < rows; ++i) {
       Value row = i == 0 ? b.index(0) : b.min(b.index(i), last);
       Value scalar =
-          loadScalar(b, lhs.base, b.add(column, b.mul(row, lhs.rowStride)));
+          loadScalar(b, lhs, b.add(column, b.mul(row, lhs.rowStride)));
       left.push_back(vector::BroadcastOp::create(b, vectorType, scalar));
     }
   }
@@ -83,8 +83,8 @@ void MatmulEmitter::emitStreamStep(IndexBuilder &b, const Tile &tile,
       sums.push_back(loadSums(b, scratch, b.add(j, i * width)));
     for (int64_t d = 0; d < depth; ++d) {
       Value offset = b.add(right[d], j);
-      Value vector = mask ? loadVector(b, rhs.base, offset, mask)
-                          : loadWhole(b, rhs.base, offset);
+      Value vector =
+          mask ? loadVector(b, rhs, offset, mask) : loadWhole(b, rhs, offset);
       for (int64_t i = 0; i < rows; ++i)
         sums[i] = multiplyAdd(b, left[d * rows + i], vector, sums[i]);
     }
@@ -99,19 +99,42 @@ void MatmulEmitter::emitStreamStep(IndexBuilder &b, const Tile &tile,
            [&](IndexBuilder &b) { compute(b, end, makeMask(b, rest, lanes)); });
 }
 
+/// Brings at most `rows` rows of each left matrix of the batch into panels.
+MatrixView MatmulEmitter::packFewRows(IndexBuilder &b, int64_t rows) {
+  Value stride = b.roundUp(countSteps(b), lanes);
+  MatrixView panels;
+  panels.rowStride = b.mul(stride, rows); // of the batch
+  panels.base = makeScratch(b, b.mul(problem.batch, panels.rowStride));
+  b.parallel(problem.batch, /*grain=*/4, [&](IndexBuilder &b, Value batch) {
+    PanelRange range = {problem.lhs(b, batch),
+                        b.index(0),
+                        problem.m,
+                        b.index(0),
+                        countSteps(b),
+                        rows,
+                        b.mul(batch, panels.rowStride),
+                        stride,
+                        /*isLhs=*/true};
+    pack(b, range, panels.base);
+  });
+  return panels;
+}
+
 /// At most `rows` rows; those of the right matrix are contiguous, or in panels.
+/// Of words, rows are packed before.
 void MatmulEmitter::emitDirect(IndexBuilder &b, int64_t rows, int64_t vectors) {
   int64_t width = vectors * lanes;
   Value groups = b.ceilDiv(problem.n, b.index(width));
   // No rows, no tasks: row 0 is read.
   Value isAny = b.min(problem.m, b.index(1));
   Value tasks = b.mul(b.mul(problem.batch, groups), isAny);
+  bool hasPanels = problem.isPacked && hasWords();
+  MatrixView left = hasPanels ? packFewRows(b, rows) : MatrixView();
   b.parallel(tasks, /*grain=*/4, [&](IndexBuilder &b, Value task) {
     Value batch = b.floorDiv(task, groups);
     Value column = b.mul(b.rem(task, groups), width);
     MatrixView lhs = problem.lhs(b, batch), rhs = problem.rhs(b, batch);
     Value steps = problem.isPacked ? countSteps(b) : problem.k;
-    bool hasWords = problem.isPacked && hasPairs();
     Value columns = b.min(b.sub(problem.n, column), b.index(width));
     Value last = b.sub(problem.m, b.index(1));
     SmallVector<Value> rowOffsets, columnOffsets, masks;
@@ -126,25 +149,34 @@ void MatmulEmitter::emitDirect(IndexBuilder &b, int64_t rows, int64_t vectors) {
       columnOffsets.push_back(b.add(b.add(rhs.offset, offset), begin));
       masks.push_back(makeMask(b, b.sub(columns, begin), lanes));
     }
+    // One row more for what sums have too much.
+    int64_t tileRows = rows + (hasPanels && movesLhs());
+    Value panel = hasPanels ? b.mul(batch, left.rowStride) : Value();
     SmallVector<Value> sums = computeTile(
-        b, rows, vectors, steps,
-        [&](IndexBuilder &b, int64_t i, const Step &k) {
-          if (hasWords)
-            return loadPair(b, lhs, rowOffsets[i], b.add(k.begin, k.offset));
+        b, tileRows, vectors, steps,
+        [&](IndexBuilder &b, int64_t i, const Step &k) -> Value {
+          if (i == rows)
+            return problem.words->getOffset(b, vectorType);
+          if (hasPanels)
+            return loadStep(b, left, b.add(b.add(panel, k, rows), i));
           Value offset = b.add(rowOffsets[i], k, lhs.columnStride);
-          return loadScalar(b, lhs.base, offset);
+          return loadScalar(b, lhs, offset);
         },
         [&](IndexBuilder &b, int64_t j, const Step &k) {
           if (problem.isPacked)
-            return loadPanel(b, rhs.base, b.add(columnOffsets[j], k, width));
+            return loadPanel(b, rhs, b.add(columnOffsets[j], k, width));
           Value offset = b.add(columnOffsets[j], k, rhs.rowStride);
-          return loadVector(b, rhs.base, offset, masks[j]);
+          return loadVector(b, rhs, offset, masks[j]);
         },
-        hasWords ? &MatmulEmitter::multiplyAddPairs
-                 : &MatmulEmitter::multiplyAdd);
+        hasPanels ? &MatmulEmitter::multiplyAddWords
+                  : &MatmulEmitter::multiplyAdd);
     Value scratch = makeScratch(b, b.index(rows * width));
-    for (auto [i, sum] : llvm::enumerate(sums))
+    for (int64_t i = 0; i < rows * vectors; ++i) {
+      Value sum = sums[i];
+      if (tileRows > rows)
+        sum = arith::SubIOp::create(b, sum, sums[rows * vectors + i % vectors]);
       storeSums(b, sum, scratch, b.index(i * lanes));
+    }
     finishTile(b, {batch, b.index(0), column, problem.m, columns}, width,
                scratch, b.index(0));
   });
@@ -192,9 +224,9 @@ void MatmulEmitter::emitDotTile(IndexBuilder &b, const Tile &tile, int64_t rows,
   auto step = [&](IndexBuilder &b, Value k, ValueRange carried, Value mask) {
     SmallVector<Value> sums = llvm::to_vector(carried), vectors;
     for (Value offset : right)
-      vectors.push_back(loadVector(b, rhs.base, b.add(offset, k), mask));
+      vectors.push_back(loadVector(b, rhs, b.add(offset, k), mask));
     for (int64_t i = 0; i < rows; ++i) {
-      Value row = loadVector(b, lhs.base, b.add(left[i], k), mask);
+      Value row = loadVector(b, lhs, b.add(left[i], k), mask);
       for (int64_t j = 0; j < columns; ++j) {
         Value &sum = sums[i * columns + j];
         sum = multiplyAdd(b, row, vectors[j], sum);

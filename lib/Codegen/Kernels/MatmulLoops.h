@@ -49,39 +49,46 @@ private:
   };
 
   /// Rows of a matrix that become panels of `width` rows each. The depth is in
-  /// words where there are pairs.
+  /// words where there are any.
   struct PanelRange {
     MatrixView matrix;
     Value row, rows; // the first one, and how many there are
     Value begin, depth;
     int64_t width;
     Value offset, stride; // where they go; a row takes `stride` elements
+    /// Whether they are of the left matrix, whose words may be moved.
+    bool isLhs = false;
   };
 
   /// Columns of the right matrix. They are in panels, those of a column in
-  /// `stride` elements, unless tasks pack what they need.
+  /// `stride` elements, unless tasks pack what they need and there is no base.
   struct RightMatrix {
     Value first, columns;
-    Value panels, offset, stride;
+    MatrixView panels;
+    Value stride;
   };
 
-  Value extend(IndexBuilder &b, Value value);
-  Value loadScalar(IndexBuilder &b, Value base, Value offset);
-  Value loadVector(IndexBuilder &b, Value base, Value offset, Value mask);
-  Value loadWhole(IndexBuilder &b, Value base, Value offset);
+  Value loadScalar(IndexBuilder &b, const MatrixView &matrix, Value offset);
+  Value loadElements(IndexBuilder &b, const MatrixView &matrix, Value offset,
+                     int64_t size, Value mask);
+  Value loadVector(IndexBuilder &b, const MatrixView &matrix, Value offset,
+                   Value mask);
+  Value loadWhole(IndexBuilder &b, const MatrixView &matrix, Value offset);
   Value loadSums(IndexBuilder &b, Value scratch, Value offset);
   void storeSums(IndexBuilder &b, Value sums, Value scratch, Value offset);
   Value makeMask(IndexBuilder &b, Value count, int64_t size);
   Value makeScratch(IndexBuilder &b, Value size);
   Value multiplyAdd(IndexBuilder &b, Value lhs, Value rhs, Value sum);
-  Value multiplyAddPairs(IndexBuilder &b, Value lhs, Value rhs, Value sum);
-  bool hasPairs() const { return problem.hasPairs; }
+  Value multiplyAddWords(IndexBuilder &b, Value lhs, Value rhs, Value sum);
+  bool hasWords() const { return problem.words.has_value(); }
+  bool movesLhs() const { return hasWords() && problem.words->movesLhs(); }
+  int64_t wordSize() const { return hasWords() ? problem.words->size() : 1; }
   Value countSteps(IndexBuilder &b);
-  Value makePair(IndexBuilder &b, Value first, Value second);
-  Value makePairs(IndexBuilder &b, Value elements);
-  Value loadPair(IndexBuilder &b, const MatrixView &matrix, Value offset,
-                 Value step);
-  Value loadPanel(IndexBuilder &b, Value base, Value offset);
+  bool isOfWords(const MatrixView &panels) const;
+  Value loadStep(IndexBuilder &b, const MatrixView &panels, Value offset);
+  Value loadPanel(IndexBuilder &b, const MatrixView &panels, Value offset);
+  SmallVector<Value> computeOffsets(IndexBuilder &b, const MatrixView &panels,
+                                    Value depth);
   Value add(IndexBuilder &b, Value lhs, Value rhs);
 
   /// How a tile adds products, of elements or of words.
@@ -97,6 +104,7 @@ private:
   void emitStreamStep(IndexBuilder &b, const Tile &tile, int64_t rows,
                       int64_t depth, Value k, Value scratch);
   void emitDirect(IndexBuilder &b, int64_t rows, int64_t vectors);
+  MatrixView packFewRows(IndexBuilder &b, int64_t rows);
   void emitDots(IndexBuilder &b, int64_t rows, int64_t columns);
   void emitDotTile(IndexBuilder &b, const Tile &tile, int64_t rows,
                    int64_t columns, Value scratch);
@@ -139,7 +147,10 @@ private:
   void packTransposed(IndexBuilder &b, const PanelRange &range, Value scratch);
   using CopyRows = llvm::function_ref<void(IndexBuilder &, Value,
                                            llvm::function_ref<Value(Value)>)>;
-  void packPairs(IndexBuilder &b, const PanelRange &range, CopyRows copy);
+  void packWords(IndexBuilder &b, const PanelRange &range, CopyRows copy);
+  Value packWord(IndexBuilder &b, const PanelRange &range, Value column,
+                 Value place, llvm::function_ref<Value(Value)> load);
+  Value finishWords(IndexBuilder &b, const PanelRange &range, Value words);
   void packScalars(IndexBuilder &b, const PanelRange &range, Value scratch);
   void packTogether(IndexBuilder &b, const RightMatrix &right);
 
@@ -154,8 +165,10 @@ private:
   /// a later tile needs are prefetched: from `ahead` on, `aheadStep` further
   /// with each step.
   struct Panels {
-    Value lhs, lhsOffset, rhs, rhsOffset;
+    MatrixView lhs, rhs; // base and offset
     Value ahead, aheadStep;
+    /// What sums have too much where the left matrix is moved.
+    SmallVector<Value> offsets = {};
   };
   void fetchPart(IndexBuilder &b, Panels &panels, Value next, Value row,
                  Value rows, Value depth);

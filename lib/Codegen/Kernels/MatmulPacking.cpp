@@ -45,29 +45,22 @@ void MatmulEmitter::packCopies(IndexBuilder &b, const PanelRange &range,
     masks.push_back(makeMask(b, b.sub(rest, b.index(i)), size));
   b.loop(zero, range.depth, 1, [&](IndexBuilder &b, Value k) {
     Value step = b.add(range.begin, k);
-    Value row = hasPairs() ? b.mul(step, 2) : step;
+    Value row = b.mul(step, wordSize());
     Value from = b.add(begin, b.mul(row, matrix.columnStride));
     Value to = b.add(range.offset, b.mul(k, range.width));
     auto copy = [&](IndexBuilder &b, Value column, bool isWhole) {
       Value target = b.add(to, b.mul(column, range.stride));
       for (auto [i, edge] : llvm::enumerate(masks)) {
         Value mask = isWhole ? makeMask(b, b.index(size), size) : edge;
-        auto load = [&](Value place) {
-          return isWhole && size == lanes
-                     ? loadWhole(b, matrix.base, place)
-                     : loadVector(b, matrix.base, place, mask);
-        };
-        Value place = b.add(b.add(from, column), i * size);
-        Value values = load(place);
-        if (hasPairs()) {
-          Value isInside = b.isBelow(b.add(row, 1), problem.k);
-          Value next = load(b.createOrFold<arith::SelectOp>(
-              isInside, b.add(place, matrix.columnStride), place));
-          Value zeros =
-              arith::ConstantOp::create(b, b.getZeroAttr(next.getType()));
-          values = makePair(b, values,
-                            arith::SelectOp::create(b, isInside, next, zeros));
-        }
+        bool isFull = isWhole && size == lanes;
+        Value place = b.add(b.add(from, column), i * size), values;
+        if (hasWords())
+          values = packWord(b, range, row, place, [&](Value from) {
+            return loadElements(b, matrix, from, size, isFull ? Value() : mask);
+          });
+        else
+          values = isFull ? loadWhole(b, matrix, place)
+                          : loadVector(b, matrix, place, mask);
         storeSums(b, values, scratch, b.add(target, i * size));
       }
     };
@@ -76,6 +69,32 @@ void MatmulEmitter::packCopies(IndexBuilder &b, const PanelRange &range,
     b.branch(b.compare(arith::CmpIPredicate::sgt, rest, zero),
              [&](IndexBuilder &b) { copy(b, whole, false); });
   });
+}
+
+/// The words of elements from column `column` of the matrix on, the first one
+/// of which is at `place`; zeros where it has no more.
+Value MatmulEmitter::packWord(IndexBuilder &b, const PanelRange &range,
+                              Value column, Value place,
+                              llvm::function_ref<Value(Value)> load) {
+  SmallVector<Value> elements = {load(place)};
+  Value zeros =
+      arith::ConstantOp::create(b, b.getZeroAttr(elements[0].getType()));
+  for (int64_t i = 1; i < wordSize(); ++i) {
+    Value isInside = b.isBelow(b.add(column, i), problem.k);
+    Value next = b.createOrFold<arith::SelectOp>(
+        isInside, b.add(place, b.mul(range.matrix.columnStride, i)), place);
+    elements.push_back(arith::SelectOp::create(b, isInside, load(next), zeros));
+  }
+  return finishWords(b, range,
+                     problem.words->interleave(b, elements,
+                                               range.matrix.isUnsigned,
+                                               problem.sumType));
+}
+
+/// Words as the left or the right matrix has them in panels.
+Value MatmulEmitter::finishWords(IndexBuilder &b, const PanelRange &range,
+                                 Value words) {
+  return range.isLhs && movesLhs() ? problem.words->flipSigns(b, words) : words;
 }
 
 /// The depth is rounded up to whole vectors, with zeros. As many rows as a
@@ -93,7 +112,7 @@ void MatmulEmitter::packTransposed(IndexBuilder &b, const PanelRange &range,
     SmallVector<Value> offsets;
     for (int64_t i = 0; i < size; ++i) {
       Value row = b.add(range.row, b.min(b.add(group, i), last));
-      Value begin = hasPairs() ? b.mul(range.begin, 2) : range.begin;
+      Value begin = b.mul(range.begin, wordSize());
       offsets.push_back(
           b.add(b.add(matrix.offset, begin), b.mul(row, matrix.rowStride)));
     }
@@ -108,12 +127,12 @@ void MatmulEmitter::packTransposed(IndexBuilder &b, const PanelRange &range,
       for (auto [i, columns] : llvm::enumerate(transpose(b, rows)))
         storeSums(b, columns, scratch, b.add(to, i * stride));
     };
-    if (hasPairs())
-      return packPairs(b, range, copy);
+    if (hasWords())
+      return packWords(b, range, copy);
     b.loop(zero, range.depth, lanes, [&](IndexBuilder &b, Value k) {
       Value mask = makeMask(b, b.sub(range.depth, k), lanes);
       copy(b, k, [&](Value from) {
-        return loadVector(b, matrix.base, b.add(from, k), mask);
+        return loadVector(b, matrix, b.add(from, k), mask);
       });
     });
   });
@@ -121,31 +140,29 @@ void MatmulEmitter::packTransposed(IndexBuilder &b, const PanelRange &range,
 
 /// Calls `copy` for each vector of words along the depth, with what loads it of
 /// a row at an offset.
-void MatmulEmitter::packPairs(IndexBuilder &b, const PanelRange &range,
+void MatmulEmitter::packWords(IndexBuilder &b, const PanelRange &range,
                               CopyRows copy) {
-  Value base = range.matrix.base;
-  auto type = VectorType::get(
-      2 * lanes, cast<MemRefType>(base.getType()).getElementType());
-  Value rest = b.sub(problem.k, b.mul(range.begin, 2));
-  // Few processors have masks for integers this small, so only the last vector
+  int64_t size = wordSize(), elements = size * lanes;
+  const MatrixView &matrix = range.matrix;
+  Value rest = b.sub(problem.k, b.mul(range.begin, size));
+  auto load = [&](IndexBuilder &b, Value from, Value k, Value mask) {
+    Value values =
+        loadElements(b, matrix, b.add(from, b.mul(k, size)), elements, mask);
+    return finishWords(
+        b, range,
+        problem.words->make(b, values, matrix.isUnsigned, problem.sumType));
+  };
+  // Few processors have masks for elements this small, so only the last vector
   // has one.
-  Value whole =
-      b.mul(b.floorDiv(b.min(b.mul(range.depth, 2), rest), b.index(2 * lanes)),
-            lanes);
+  Value whole = b.mul(
+      b.floorDiv(b.min(b.mul(range.depth, size), rest), b.index(elements)),
+      lanes);
   b.loop(b.index(0), whole, lanes, [&](IndexBuilder &b, Value k) {
-    copy(b, k, [&](Value from) {
-      Value place = b.add(from, b.mul(k, 2));
-      return makePairs(b, vector::LoadOp::create(b, type, base, place));
-    });
+    copy(b, k, [&](Value from) { return load(b, from, k, /*mask=*/{}); });
   });
   b.loop(whole, range.depth, lanes, [&](IndexBuilder &b, Value k) {
-    Value mask = makeMask(b, b.sub(rest, b.mul(k, 2)), 2 * lanes);
-    Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
-    copy(b, k, [&](Value from) {
-      Value place = b.add(from, b.mul(k, 2));
-      return makePairs(
-          b, vector::MaskedLoadOp::create(b, type, base, place, mask, zeros));
-    });
+    Value mask = makeMask(b, b.sub(rest, b.mul(k, size)), elements);
+    copy(b, k, [&](Value from) { return load(b, from, k, mask); });
   });
 }
 
@@ -161,18 +178,15 @@ void MatmulEmitter::packScalars(IndexBuilder &b, const PanelRange &range,
     Value from =
         b.add(matrix.offset, b.mul(b.add(range.row, row), matrix.rowStride));
     b.loop(zero, range.depth, 1, [&](IndexBuilder &b, Value k) {
-      Value step = b.add(range.begin, k), element;
-      if (hasPairs()) {
-        // The second one is 0 where the depth ends.
-        element = loadPair(b, matrix, from, step);
-        Value isOdd = b.isEqual(b.add(b.mul(step, 2), 1), problem.k);
-        Value mask = arith::ConstantOp::create(b, b.getI32IntegerAttr(0xffff));
-        Value first = arith::AndIOp::create(b, element, mask);
-        element = arith::SelectOp::create(b, isOdd, first, element);
-      } else {
-        Value column = b.mul(step, matrix.columnStride);
-        element = loadScalar(b, matrix.base, b.add(from, column));
-      }
+      Value column = b.mul(b.add(range.begin, k), wordSize());
+      Value place = b.add(from, b.mul(column, matrix.columnStride));
+      Value element =
+          hasWords()
+              ? packWord(b, range, column, place,
+                         [&](Value from) -> Value {
+                           return memref::LoadOp::create(b, matrix.base, from);
+                         })
+              : loadScalar(b, matrix, place);
       memref::StoreOp::create(b, element, scratch, b.add(to, b.mul(k, width)));
     });
   });
@@ -187,20 +201,20 @@ void MatmulEmitter::packTogether(IndexBuilder &b, const RightMatrix &right) {
   Value columns = b.index(kPanels * width);
   Value chunks = b.ceilDiv(countSteps(b), b.index(step));
   Value groups = b.ceilDiv(right.columns, columns);
-  b.parallel(b.mul(chunks, groups), /*grain=*/1,
-             [&](IndexBuilder &b, Value task) {
-               Value begin = b.mul(b.floorDiv(task, groups), step);
-               Value column = b.mul(b.rem(task, groups), columns);
-               PanelRange range;
-               range.matrix = problem.rhs(b, b.index(0)).transposed();
-               range.row = b.add(right.first, column);
-               range.rows = b.min(b.sub(right.columns, column), columns);
-               range.begin = begin;
-               range.depth = b.min(b.sub(countSteps(b), begin), b.index(step));
-               range.width = width;
-               range.offset = b.add(b.add(right.offset, b.mul(begin, width)),
-                                    b.mul(column, right.stride));
-               range.stride = right.stride;
-               pack(b, range, right.panels);
-             });
+  b.parallel(
+      b.mul(chunks, groups), /*grain=*/1, [&](IndexBuilder &b, Value task) {
+        Value begin = b.mul(b.floorDiv(task, groups), step);
+        Value column = b.mul(b.rem(task, groups), columns);
+        PanelRange range;
+        range.matrix = problem.rhs(b, b.index(0)).transposed();
+        range.row = b.add(right.first, column);
+        range.rows = b.min(b.sub(right.columns, column), columns);
+        range.begin = begin;
+        range.depth = b.min(b.sub(countSteps(b), begin), b.index(step));
+        range.width = width;
+        range.offset = b.add(b.add(right.panels.offset, b.mul(begin, width)),
+                             b.mul(column, right.stride));
+        range.stride = right.stride;
+        pack(b, range, right.panels.base);
+      });
 }

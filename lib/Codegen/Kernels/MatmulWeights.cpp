@@ -135,7 +135,7 @@ MatmulEmitter::PreparedRows MatmulEmitter::prepareRows(IndexBuilder &b,
     if (row != 0)
       offset =
           b.add(offset, b.mul(b.min(b.index(row), lastRow), lhs.rowStride));
-    Value value = loadScalar(b, lhs.base, offset);
+    Value value = loadScalar(b, lhs, offset);
     if (isWhole)
       return value;
     return arith::SelectOp::create(b, b.isBelow(k, problem.k), value, none);

@@ -60,11 +60,10 @@ static SmallVector<int64_t> getPanelShape(ShapedType type,
   for (int64_t axis : layout.getOrder(type.getRank()))
     shape.push_back(type.getDimSize(axis));
   shape.front() = llvm::divideCeil(shape.front(), layout.width);
-  if (layout.isPaired)
-    shape.back() = llvm::divideCeil(shape.back(), 2);
+  shape.back() = llvm::divideCeil(shape.back(), layout.wordSize);
   shape.push_back(layout.width);
-  if (layout.isPaired)
-    shape.push_back(2);
+  if (layout.wordSize > 1)
+    shape.push_back(layout.wordSize);
   return shape;
 }
 
@@ -143,17 +142,19 @@ static ElementsAttr packElements(ElementsAttr matrix,
   int64_t columns = type.getDimSize(layout.columnAxis);
   int64_t panels = llvm::divideCeil(columns, layout.width);
   SmallVector<int64_t> rows = getRowPlaces(type, layout);
-  int64_t depth = rows.size();
   int64_t columnStride = computeStrides(type.getShape())[layout.columnAxis];
-  // Rows that lie together in a column.
-  int64_t group = layout.isPaired ? 2 : 1;
-  int64_t groups = llvm::divideCeil(depth, group);
-  std::vector<char> to(panels * groups * layout.width * group * bytes, 0);
+  // Words of a column, all of which have elements of the innermost dimension.
+  int64_t size = layout.wordSize;
+  int64_t inner = type.getDimSize(layout.getOrder(type.getRank()).back());
+  int64_t depth = rows.size(), wordsOfInner = llvm::divideCeil(inner, size);
+  int64_t words = inner == 0 ? 0 : depth / inner * wordsOfInner;
+  std::vector<char> to(panels * words * layout.width * size * bytes, 0);
   for (int64_t j = 0; j < columns; ++j)
     for (int64_t k = 0; k < depth; ++k) {
       int64_t panel = j / layout.width, place = j % layout.width;
-      int64_t index = (panel * groups + k / group) * layout.width + place;
-      index = index * group + k % group;
+      int64_t word = k / inner * wordsOfInner + k % inner / size;
+      int64_t index = (panel * words + word) * layout.width + place;
+      index = index * size + k % inner % size;
       std::memcpy(&to[index * bytes],
                   &from[(j * columnStride + rows[k]) * bytes], bytes);
     }
@@ -247,12 +248,13 @@ static func::FuncOp packParameter(func::FuncOp kernel,
                                           type.getElementType()));
   SmallVector<int64_t> tiled = {layout.columnAxis};
   SmallVector<OpFoldResult> tiles = {b.getIndexAttr(layout.width)};
-  if (layout.isPaired) {
-    tiled.push_back(1 - layout.columnAxis);
-    tiles.push_back(b.getIndexAttr(2));
+  SmallVector<int64_t> order = layout.getOrder(type.getRank());
+  if (layout.wordSize > 1) {
+    tiled.push_back(order.back());
+    tiles.push_back(b.getIndexAttr(layout.wordSize));
   }
-  auto unpack = linalg::UnPackOp::create(b, loc, parameter, empty, tiled, tiles,
-                                         layout.getOrder(type.getRank()));
+  auto unpack =
+      linalg::UnPackOp::create(b, loc, parameter, empty, tiled, tiles, order);
   Value matrix = unpack->getResult(0);
   if (layout.winograd)
     matrix = transformBack(b, loc, matrix, type, *layout.winograd);
@@ -353,7 +355,7 @@ bool ConstantPacker::pack(CallTIROp call, func::FuncOp kernel,
   auto numbers = SmallVector<int64_t>{layout.columnAxis, layout.width};
   numbers.append(layout.rowOrder);
   numbers.push_back(layout.winograd ? layout.winograd->outputs() : 0);
-  numbers.push_back(layout.isPaired);
+  numbers.push_back(layout.wordSize);
   Attribute key = b.getDenseI64ArrayAttr(numbers);
   Attribute &packed = elements[{constant.getValue(), key}];
   if (!packed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shutil
 import subprocess
@@ -176,22 +177,75 @@ def test_batches_of_pairs(exec_mode: str, dtype: str) -> None:
     np.testing.assert_array_equal(result, x.astype("int32") @ y.astype("int32"))
 
 
+# With and without instructions that multiply bytes, whatever this machine has.
+WITHOUT = ("sse2", "sse2,ssse3,avx2")
+
+
+@pytest.mark.parametrize("features", ["", *WITHOUT])
+@pytest.mark.parametrize("dtypes", list(itertools.product(["int8", "uint8"], repeat=2)))
+@FEW
+@given(m=SIZES, n=SIZES, k=SIZES)
+def test_bytes_of_any_signs(
+    features: str, dtypes: tuple[str, str], m: int, n: int, k: int
+) -> None:
+    x, y = numbers(m, k, dtype=dtypes[0]), numbers(k, n, dtype=dtypes[1])
+    expected = x.astype("int32") @ y.astype("int32")
+    options = {"features": features}
+    result = run(wide, (("m", "k"), ("k", "n")), "compiled", x, y, **options)
+    np.testing.assert_array_equal(result, expected)
+    right = np.ascontiguousarray(y.T)
+    result = run(wide_transposed, (("m", "k"), ("n", "k")), "compiled", x, right, **options)
+    np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize("features", ["", *WITHOUT])
+@pytest.mark.parametrize("dtypes", list(itertools.product(["int8", "uint8"], repeat=2)))
+@pytest.mark.parametrize(("k", "n"), [(1, 60), (65, 130), (1900, 24), (3, 7)])
+def test_constants_of_any_signs(features: str, dtypes: tuple[str, str], k: int, n: int) -> None:
+    """The depth of 1900 is divided, and what a left matrix is moved by counts once for a part."""
+    y = numbers(k, n, dtype=dtypes[1])
+    for m in (0, 1, 3, 6, 9, 40):
+        x = numbers(m, k, dtype=dtypes[0])
+        result = run(
+            lambda x: matmul(x, const(y), "int32"), (("m", k),), "compiled", x, features=features
+        )
+        np.testing.assert_array_equal(result, x.astype("int32") @ y.astype("int32"))
+
+
+def test_batch_of_few_rows_of_bytes(exec_mode: str) -> None:
+    """Rows that do not lie together are a batch, each element of which is packed."""
+    x, y = numbers(5, 3, 70, dtype="int8"), numbers(70, 40, dtype="int8")
+
+    def product(x: Any) -> Any:
+        return matmul(permute_dims(x, [1, 0, 2]), const(y), "int32")
+
+    for count in (1, 3):
+        left = np.ascontiguousarray(x[:, :count])
+        result = run(product, (("n", count, 70),), exec_mode, left)
+        expected = left.transpose(1, 0, 2).astype("int32") @ y.astype("int32")
+        np.testing.assert_array_equal(result, expected)
+
+
 @pytest.mark.skipif(shutil.which("objdump") is None, reason="objdump is not on PATH")
 @pytest.mark.parametrize(
-    ("cpu", "instruction"),
+    ("cpu", "dtype", "instruction"),
     [
-        ("x86-64", "pmaddwd .*xmm"),
-        ("x86-64-v3", "vpmaddwd .*ymm"),
-        ("x86-64-v4", "vpmaddwd .*zmm"),
-        ("sapphirerapids", "vpdpwssd .*zmm"),
+        ("x86-64", "int8", "pmaddwd .*xmm"),
+        ("x86-64-v3", "int8", "vpmaddwd .*ymm"),
+        ("x86-64-v4", "int8", "vpmaddwd .*zmm"),
+        ("alderlake", "int8", "vpdpbusd .*ymm"),
+        ("sapphirerapids", "int8", "vpdpbusd .*zmm"),
+        ("sapphirerapids", "int16", "vpdpwssd .*zmm"),
     ],
 )
-def test_pairs_are_one_instruction(cpu: str, instruction: str, tmp_path: Path) -> None:
+def test_products_are_one_instruction(
+    cpu: str, dtype: str, instruction: str, tmp_path: Path
+) -> None:
     """Machine code is made for processors that need not be this one."""
-    x = relax.Var("x", relax.TensorStructInfo(("m", 64), "int8"))
+    x = relax.Var("x", relax.TensorStructInfo(("m", 64), dtype))
     bb = relax.BlockBuilder()
     with bb.function("main", [x]):
-        bb.emit_func_output(matmul(x, const(numbers(64, 64, dtype="int8")), "int32"))
+        bb.emit_func_output(matmul(x, const(numbers(64, 64, dtype=dtype)), "int32"))
     target, path = f"llvm -mtriple=x86_64-unknown-linux-gnu -mcpu={cpu}", tmp_path / "model.so"
     relax.compile(bb.get(), target).export_library(path)
     done = subprocess.run(["objdump", "-d", path], capture_output=True, text=True, check=True)
