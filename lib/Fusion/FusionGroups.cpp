@@ -104,6 +104,7 @@ private:
   bool isUniform(const Group &group) const;
 
   bool isWorthIt(const Group &group) const;
+  bool isSideInput(unsigned member) const;
   bool isEpilogue(const Group &group) const;
   std::optional<Dequantization> getConstantWeights(unsigned number) const;
   bool isOperand(unsigned member, const Group &group) const;
@@ -351,8 +352,16 @@ bool Partitioner::isOperand(unsigned member, const Group &group) const {
   return true;
 }
 
+/// Whether a node is cheap to compute where the elements that it makes are
+/// read, and nothing of the group makes what it reads.
+bool Partitioner::isSideInput(unsigned member) const {
+  const KernelFacts &facts = *nodes[member].facts;
+  return facts.elementwise && isCheap(facts.elementwise);
+}
+
 /// A matrix product or window computation, what follows element by element, and
-/// slices of that; before it, operands that are permuted.
+/// slices of that; before it, operands that are permuted; beside it, what is
+/// cheap, such as the dequantization of a residual.
 bool Partitioner::isEpilogue(const Group &group) const {
   unsigned anchors = 0, last = *llvm::max_element(group);
   llvm::SmallSet<unsigned, 8> behind;
@@ -380,7 +389,8 @@ bool Partitioner::isEpilogue(const Group &group) const {
         !isReadInOrder(facts, edge.param))
       return false;
   }
-  // All is made of the product: it waits for nothing that is not needed.
+  // All is made of the product but what is cheap: it waits for nothing that is
+  // not needed.
   SmallVector<unsigned> members(group.begin(), group.end());
   llvm::sort(members);
   for (unsigned member : members)
@@ -388,7 +398,10 @@ bool Partitioner::isEpilogue(const Group &group) const {
           return behind.contains(edge.from);
         }))
       behind.insert(member);
-  return behind.size() + operands.size() == group.size();
+  return llvm::all_of(group, [&](unsigned member) {
+    return behind.contains(member) || isSideInput(member) ||
+           llvm::is_contained(operands, member);
+  });
 }
 
 /// Kernels that work on the same rows.

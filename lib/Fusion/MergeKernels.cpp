@@ -151,8 +151,10 @@ std::optional<Output> Merger::findOutput(Value value) {
 /// Whether an argument is a number that becomes part of the kernel. Loops have
 /// to read it: what else does gets a tensor.
 bool Merger::isInlined(CallTIROp call, unsigned arg) {
-  auto constant =
-      resolve(call.getArgs()[arg]).getDefiningOp<relax::ConstantOp>();
+  Value value = resolve(call.getArgs()[arg]);
+  if (auto prim = value.getDefiningOp<PrimValueOp>())
+    return isa<IntegerAttr, FloatAttr>(prim.getValue());
+  auto constant = value.getDefiningOp<relax::ConstantOp>();
   if (!constant || !isa<DenseElementsAttr>(constant.getValue()) ||
       constant.getValue().getShapedType().getRank() != 0)
     return false;
@@ -311,6 +313,9 @@ Value Merger::getElements(Value arg, Type type) {
   Value value = resolve(arg);
   if (Value param = elements.lookup(value))
     return convert(param, type);
+  if (auto prim = value.getDefiningOp<PrimValueOp>())
+    return arith::ConstantOp::create(builder, prim.getLoc(), type,
+                                     cast<TypedAttr>(prim.getValue()));
   auto constant = value.getDefiningOp<relax::ConstantOp>();
   auto data = cast<DenseElementsAttr>(constant.getValue());
   Type element = getKernelElementType(data.getElementType());

@@ -28,6 +28,8 @@ using namespace mlir::relax;
 
 /// Whether a constant is small enough to be part of a kernel.
 static bool isScalarConstant(Value value) {
+  if (auto prim = value.getDefiningOp<PrimValueOp>())
+    return isa<IntegerAttr, FloatAttr>(prim.getValue());
   auto constant = value.getDefiningOp<relax::ConstantOp>();
   return constant && isa<DenseElementsAttr>(constant.getValue()) &&
          constant.getValue().getShapedType().getRank() == 0;

@@ -98,6 +98,7 @@ private:
   DivMod floorDivMod(Value lhs, Value rhs);
   DivMod floorDivModFloats(Value lhs, Value rhs);
   Value floatToInt(Value x, Type to);
+  Value floatToShort(Value x, Type type, bool isUnsigned);
 
   Type dtype;
 };

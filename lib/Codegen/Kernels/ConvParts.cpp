@@ -207,16 +207,20 @@ static Value findUngrouped(Value tensor, int64_t axis, int64_t &groups) {
 }
 
 /// Returns the number of output channels of a panel that weights are unpacked
-/// from; 0 where they are not of this layout.
-static int64_t matchPanels(linalg::UnPackOp op, ArrayRef<int64_t> rowOrder) {
+/// from; 0 where they are not of this layout. Words are of the last one of the
+/// other dimensions.
+static int64_t matchPanels(linalg::UnPackOp op, ArrayRef<int64_t> rowOrder,
+                           int64_t wordSize) {
   auto type = cast<ShapedType>(op.getSource().getType());
-  SmallVector<int64_t> order = {0};
+  SmallVector<int64_t> order = {0}, tiled = {0};
   order.append(rowOrder.begin(), rowOrder.end());
-  if (type.getRank() != 5 || !type.hasStaticShape() ||
-      op.getInnerDimsPos() != ArrayRef<int64_t>({0}) ||
-      op.getOuterDimsPerm() != ArrayRef(order))
+  if (wordSize > 1)
+    tiled.push_back(rowOrder.back());
+  if (!type.hasStaticShape() || op.getInnerDimsPos() != ArrayRef(tiled) ||
+      op.getOuterDimsPerm() != ArrayRef(order) ||
+      (wordSize > 1 && op.getStaticInnerTiles().back() != wordSize))
     return 0;
-  return type.getDimSize(4);
+  return op.getStaticInnerTiles().front();
 }
 
 /// The transformed weights that an operation computes weights from; null where
@@ -239,19 +243,24 @@ static Value matchTransformed(Value filter, std::optional<Winograd> &winograd) {
   return shape.take_back(2) == ArrayRef({size, size}) ? tiles : Value();
 }
 
-/// Whether the operation is a convolution of f32, with the loops and operands
-/// in order.
-bool ConvParts::matchLoops(bool hasHalves) {
+/// Whether the operation is a convolution of these types, with the loops and
+/// operands in order.
+bool ConvParts::matchLoops(const TargetModel &target, bool hasHalves) {
   if (!op || !isSumOfProducts(op))
     return false;
-  auto element = [&](unsigned operand) {
-    return getElementTypeOrSelf(op->getOperand(operand).getType());
-  };
-  auto fits = [&](Type type) {
+  FactorType image = FactorType::get(op, 0), weight = FactorType::get(op, 1);
+  sumType = getElementTypeOrSelf(op->getOperand(2).getType());
+  auto isFloat = [&](Type type) {
     return type.isF32() || (hasHalves && (type.isF16() || type.isBF16()));
   };
-  if (!fits(element(0)) || element(1) != element(0) || !element(2).isF32())
-    return false;
+  if (!isFloat(image.element) || weight.element != image.element ||
+      !sumType.isF32()) {
+    // Weights are the left matrix.
+    words = WordProducts::find(weight, image, sumType, target);
+    isImageUnsigned = image.isUnsigned;
+    if (hasHalves || !words || !words->areFused() || words->movesLhs())
+      return false;
+  }
   auto loops = matchWindows(op, rows, columns);
   return loops && loops->batch.size() == 1 && loops->depth.size() <= 1 &&
          loops->outputChannel.size() == 1 && loops->inputChannel.size() == 1;
@@ -277,11 +286,11 @@ bool ConvParts::matchGroups(Value &data, Value &filter, Value &result) {
 
 /// Whether the image is a parameter, which may be padded with zeros.
 bool ConvParts::matchImage(Value data) {
-  FloatAttr zero;
+  TypedAttr zero;
   Value inner = matchPadding(data, rows, columns, zero);
   isPadded = bool(inner);
   image = dyn_cast<BlockArgument>(inner ? inner : data);
-  return image && (!inner || zero.getValue().isPosZero());
+  return image && (!inner || zero == Builder(op).getZeroAttr(zero.getType()));
 }
 
 /// Whether the weights are a parameter, as they are or in panels. Transformed
@@ -298,7 +307,7 @@ bool ConvParts::matchWeight(Value filter, int64_t lanes, int64_t &panelWidth) {
   weight = dyn_cast<BlockArgument>(unpack ? unpack.getSource() : filter);
   if (!unpack)
     return weight && !winograd;
-  panelWidth = matchPanels(unpack, getWeightOrder());
+  panelWidth = matchPanels(unpack, getWeightOrder(), wordSize());
   hasRowPanels = prefersPixelLanes();
   return weight && type.hasStaticShape() && panelWidth > 0 &&
          (hasRowPanels ? panelWidth == blocking.rows
@@ -311,7 +320,7 @@ std::optional<ConvParts> ConvParts::match(func::FuncOp kernel,
                                           bool hasHalves) {
   ConvParts parts;
   parts.op = findReduction(kernel.getBody().front());
-  if (!parts.matchLoops(hasHalves))
+  if (!parts.matchLoops(target, hasHalves))
     return std::nullopt;
   parts.givenTile = KernelSchedule::get(kernel).tile;
   parts.blocking = MatmulBlocking::get(target.vectorBits, target.l1Bytes,
@@ -322,6 +331,10 @@ std::optional<ConvParts> ConvParts::match(func::FuncOp kernel,
   int64_t lanes = target.lanes(/*bits=*/32), panelWidth = 0;
   if (!parts.matchGroups(data, filter, result) || !parts.matchImage(data) ||
       !parts.matchWeight(filter, lanes, panelWidth))
+    return std::nullopt;
+  // Of few channels, words and tiles would be empty for the most part.
+  if (parts.words &&
+      (parts.inChannels <= 0 || (parts.groups != 1 && parts.inChannels < 4)))
     return std::nullopt;
   FailureOr<Epilogue> epilogue =
       Epilogue::match(kernel, result, {/*first=*/2, /*count=*/2});

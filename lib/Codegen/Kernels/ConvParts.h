@@ -49,14 +49,19 @@ struct ConvPlace {
   Value channels, pixels;      // how many there are
 };
 
-/// A kernel that convolves images of f32 in NCHW with weights in OIHW. With
-/// `hasHalves`, image and weights may be of f16 or bf16; sums are of f32.
+/// A kernel that convolves images in NCHW with weights in OIHW, which are of
+/// f32 or of what WordProducts has instructions for. With `hasHalves`, for
+/// devices, image and weights may be of f16 or bf16 instead; sums are of f32.
 struct ConvParts {
   static std::optional<ConvParts>
   match(func::FuncOp kernel, const TargetModel &target, bool hasHalves = false);
 
   linalg::LinalgOp op;
   BlockArgument image, weight;
+  Type sumType;
+  /// Words are made of input channels; the weights have to be in panels then.
+  std::optional<WordProducts> words;
+  bool isImageUnsigned = false;
   int64_t groups = 1;
   /// Of a group; may be dynamic where the weights are not in panels.
   int64_t inChannels, outChannels;
@@ -82,6 +87,11 @@ struct ConvParts {
   int64_t getHeight() const {
     return cast<ShapedType>(epilogue.getOutput().getType()).getDimSize(2);
   }
+  int64_t wordSize() const { return words ? words->size() : 1; }
+  /// How many words the channels of an element of the window are.
+  int64_t wordsOfChannels() const {
+    return llvm::divideCeil(inChannels, wordSize());
+  }
   /// The number of products of a sum, where it is known.
   int64_t getDepth() const { return inChannels * rows.size * columns.size; }
 
@@ -94,17 +104,19 @@ struct ConvParts {
     constexpr int64_t kMostLanes = 8, kManyChannels = 128;
     // Where the number of channels is not known, it is negative.
     bool isStrided = rows.stride > 1 || columns.stride > 1;
-    return blocking.lanes <= kMostLanes && inChannels > 0 && getDepth() > 1 &&
-           (isPointwise() || (isStrided && outChannels >= kManyChannels));
+    return words ||
+           (blocking.lanes <= kMostLanes && inChannels > 0 && getDepth() > 1 &&
+            (isPointwise() || (isStrided && outChannels >= kManyChannels)));
   }
 
   /// The order in which panels have the dimensions of weights but for the
   /// output channels: rows of the window, then its columns and input channels,
-  /// the larger of which is innermost. Where pixels are lanes it is their own.
+  /// the larger of which is innermost. Where pixels are lanes it is their own;
+  /// words are of channels.
   SmallVector<int64_t> getWeightOrder() const {
-    if (prefersPixelLanes())
+    if (prefersPixelLanes() && !words)
       return {1, 2, 3};
-    if (columns.size > inChannels)
+    if (columns.size > inChannels && !words)
       return {2, 1, 3};
     return {2, 3, 1};
   }
@@ -139,7 +151,7 @@ struct ConvParts {
   }
 
 private:
-  bool matchLoops(bool hasHalves);
+  bool matchLoops(const TargetModel &target, bool hasHalves);
   bool matchGroups(Value &data, Value &filter, Value &result);
   bool matchImage(Value data);
   bool matchWeight(Value filter, int64_t lanes, int64_t &panelWidth);

@@ -43,9 +43,9 @@ struct Image {
 class WindowPacker {
 public:
   WindowPacker(const ConvParts &parts, const Image &image, Value outWidth)
-      : rows(parts.rows), columns(parts.columns), lanes(parts.blocking.lanes),
-        panelWidth(parts.blocking.columns()), image(image), outWidth(outWidth) {
-  }
+      : parts(parts), rows(parts.rows), columns(parts.columns),
+        lanes(parts.blocking.lanes), panelWidth(parts.blocking.columns()),
+        image(image), outWidth(outWidth) {}
 
   void pack(IndexBuilder &b, const MatmulProblem::Columns &panel, Value scratch,
             Value offset);
@@ -58,7 +58,14 @@ private:
   void packPixels(IndexBuilder &b, const Pixels &pixels,
                   const MatmulProblem::Columns &panel, Value scratch,
                   Value offset);
+  void
+  loopOverChannels(IndexBuilder &b, Value element,
+                   const MatmulProblem::Columns &panel,
+                   llvm::function_ref<void(IndexBuilder &, Value, Value)> body);
+  Value loadWord(IndexBuilder &b, const RowLoader::Load &load, Value offset,
+                 Value word);
 
+  const ConvParts &parts;
   Window rows, columns;
   int64_t lanes, panelWidth;
   Image image;
@@ -97,16 +104,68 @@ static std::pair<Value, Value> findInWindow(IndexBuilder &b,
   return {place, isInside};
 }
 
+/// Calls `body` with each channel, or word of channels, of an element of the
+/// window that is in a panel, and with its row there. A word has channels of
+/// one element; other channels have the elements of their windows together.
+void WindowPacker::loopOverChannels(
+    IndexBuilder &b, Value element, const MatmulProblem::Columns &panel,
+    llvm::function_ref<void(IndexBuilder &, Value, Value)> body) {
+  if (parts.words) {
+    Value words = b.index(parts.wordsOfChannels());
+    Value first = b.mul(element, words);
+    Value begin = b.max(b.sub(panel.begin, first), b.index(0));
+    Value end = b.min(b.sub(b.add(panel.begin, panel.depth), first), words);
+    b.loop(begin, end, 1, [&](IndexBuilder &b, Value word) {
+      body(b, word, b.sub(b.add(first, word), panel.begin));
+    });
+    return;
+  }
+  // From the first channel on whose element is not before the panel.
+  int64_t size = rows.size * columns.size;
+  Value rest = b.sub(b.index(size - 1), element);
+  Value begin = b.floorDiv(b.add(panel.begin, rest), b.index(size));
+  Value end =
+      b.floorDiv(b.add(b.add(panel.begin, panel.depth), rest), b.index(size));
+  b.loop(begin, end, 1, [&](IndexBuilder &b, Value channel) {
+    body(b, channel, b.sub(b.add(b.mul(channel, size), element), panel.begin));
+  });
+}
+
+/// The pixels of the channels of a word, whose rows begin at `offset`, and
+/// zeros of channels that there are not.
+Value WindowPacker::loadWord(IndexBuilder &b, const RowLoader::Load &load,
+                             Value offset, Value word) {
+  int64_t size = parts.wordSize(), channels = parts.inChannels;
+  Value channelSize = b.mul(image.height, image.width);
+  Value first = b.mul(word, size);
+  SmallVector<Value> values;
+  for (int64_t i = 0; i < size; ++i) {
+    Value channel = b.add(first, i), isInside;
+    if (i != 0 && channels % size != 0) {
+      isInside = b.isBelow(channel, b.index(channels));
+      channel = b.createOrFold<arith::SelectOp>(isInside, channel, first);
+    }
+    Value pixels = load(b, b.add(offset, b.mul(channel, channelSize)));
+    if (isInside)
+      pixels = arith::SelectOp::create(
+          b, isInside, pixels,
+          arith::ConstantOp::create(b, b.getZeroAttr(pixels.getType())));
+    values.push_back(pixels);
+  }
+  return parts.words->interleave(b, values, parts.isImageUnsigned,
+                                 parts.sumType);
+}
+
 /// For each element of the window, the same pixels of all channels: where the
 /// image ends is the same for them.
 void WindowPacker::packPixels(IndexBuilder &b, const Pixels &pixels,
                               const MatmulProblem::Columns &panel,
                               Value scratch, Value offset) {
   Value zero = b.index(0);
-  int64_t size = rows.size * columns.size;
   Value channelSize = b.mul(image.height, image.width);
   Value count = makeLaneMask(b, lanes, zero, pixels.count);
-  auto type = VectorType::get(lanes, b.getF32Type());
+  auto type = VectorType::get(
+      lanes, cast<MemRefType>(image.base.getType()).getElementType());
   Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
   RowLoader loader(image.base, image.width, columns.stride, zeros);
   b.loop(zero, b.index(rows.size), 1, [&](IndexBuilder &b, Value i) {
@@ -119,19 +178,16 @@ void WindowPacker::packPixels(IndexBuilder &b, const Pixels &pixels,
                                 b.mul(j, columns.dilation)),
                           b.index(columns.padding));
       RowLoader::Load load = loader.prepare(b, first, pixels.count, isInside);
-      // The rows of the panel that are this element: of channels from the first
-      // one that is not before the panel.
       Value element = b.add(b.mul(i, columns.size), j);
-      Value rest = b.sub(b.index(size - 1), element);
-      Value begin = b.floorDiv(b.add(panel.begin, rest), b.index(size));
-      Value end = b.floorDiv(b.add(b.add(panel.begin, panel.depth), rest),
-                             b.index(size));
-      b.loop(begin, end, 1, [&](IndexBuilder &b, Value channel) {
-        Value values = load(b, b.add(rowOffset, b.mul(channel, channelSize)));
-        Value k = b.sub(b.add(b.mul(channel, size), element), panel.begin);
+      auto pack = [&](IndexBuilder &b, Value channel, Value k) {
+        Value values =
+            parts.words
+                ? loadWord(b, load, rowOffset, channel)
+                : load(b, b.add(rowOffset, b.mul(channel, channelSize)));
         vector::MaskedStoreOp::create(
             b, scratch, b.add(offset, b.mul(k, panelWidth)), count, values);
-      });
+      };
+      loopOverChannels(b, element, panel, pack);
     });
   });
 }
@@ -273,10 +329,19 @@ static void emitImplicitGemm(IndexBuilder &b, func::FuncOp kernel,
   problem.m = b.floorDiv(getDim(b, output, 1), groups);
   problem.n = b.mul(getDim(b, output, 2), outWidth);
   problem.k = b.mul(whole.channels, parts.rows.size * parts.columns.size);
-  problem.sumType = b.getF32Type();
+  problem.sumType = parts.sumType;
+  problem.words = parts.words;
+  Value depth = problem.k; // of a column of weights, in words if there are any
+  if (parts.words) {
+    problem.words->begin(b, parts.blocking.lanes, problem.sumType);
+    depth =
+        b.index(parts.wordsOfChannels() * parts.rows.size * parts.columns.size);
+    if (!parts.isPointwise()) // where the last word may have fewer channels
+      problem.k = b.mul(depth, parts.wordSize());
+  }
   problem.isLhsPacked = parts.hasRowPanels;
   MatrixView weights = {flatten(b, weight), b.index(0), problem.k, b.index(1)};
-  problem.lhs = [&, depth = problem.k](IndexBuilder &b, Value batch) {
+  problem.lhs = [&, depth](IndexBuilder &b, Value batch) {
     MatrixView view = weights;
     view.offset = b.mul(b.rem(batch, groups), b.mul(problem.m, depth));
     return view;
@@ -284,7 +349,7 @@ static void emitImplicitGemm(IndexBuilder &b, func::FuncOp kernel,
   if (parts.isPointwise())
     problem.rhs = [&](IndexBuilder &b, Value batch) {
       return MatrixView{whole.base, b.mul(batch, imageSize), channelSize,
-                        b.index(1)};
+                        b.index(1), parts.isImageUnsigned};
     };
   else if (!isOnDevice)
     problem.packRhs = [&](IndexBuilder &b, const MatmulProblem::Columns &panel,
@@ -321,7 +386,7 @@ static void emitOnHost(IndexBuilder &b, func::FuncOp kernel, ConvParts &parts,
 std::unique_ptr<KernelEmitter>
 mlir::relax::matchConv2d(func::FuncOp kernel, const TargetModel &target) {
   std::optional<ConvParts> parts = ConvParts::match(kernel, target);
-  if (!parts)
+  if (!parts || (parts->words && !parts->hasRowPanels))
     return nullptr;
   auto *emit = parts->winograd        ? emitWinogradConv
                : parts->tile          ? emitDirectConv
@@ -386,9 +451,10 @@ mlir::relax::findPackableWeight(func::FuncOp kernel, const TargetModel &target,
     return parts->groups == 1 || channels % width == 0;
   };
   if (parts->prefersPixelLanes())
-    return fits(rows) ? std::optional(PackedMatrix{parts->weight.getArgNumber(),
-                                                   /*columnAxis=*/0, rows,
-                                                   parts->getWeightOrder()})
+    return fits(rows) ? std::optional(PackedMatrix{
+                            parts->weight.getArgNumber(), /*columnAxis=*/0,
+                            rows, parts->getWeightOrder(),
+                            /*winograd=*/std::nullopt, parts->wordSize()})
                       : std::nullopt;
   // Channels are lanes: there are enough of them. A tile of a schedule is one
   // of pixels, of which transformed ones have none.

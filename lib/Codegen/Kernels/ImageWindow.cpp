@@ -59,21 +59,21 @@ mlir::relax::matchWindows(linalg::LinalgOp op, Window &rows, Window &columns) {
   return *dims;
 }
 
-FloatAttr mlir::relax::getFillValue(Value tensor) {
+TypedAttr mlir::relax::getFillValue(Value tensor) {
   auto fill = tensor.getDefiningOp<linalg::FillOp>();
-  FloatAttr value;
+  TypedAttr value;
   if (!fill || !matchPattern(fill.getInputs().front(), m_Constant(&value)))
     return {};
   return value;
 }
 
 Value mlir::relax::matchPadding(Value data, Window &rows, Window &columns,
-                                FloatAttr &value) {
+                                TypedAttr &value) {
   auto insert = data.getDefiningOp<tensor::InsertSliceOp>();
   if (!insert || insert.getSourceType().getRank() != 4 ||
       !insert.hasUnitStride())
     return {};
-  FloatAttr fill = getFillValue(insert.getDest());
+  TypedAttr fill = getFillValue(insert.getDest());
   ArrayRef<int64_t> offsets = insert.getStaticOffsets();
   if (!fill || offsets.size() != 4 || offsets[0] != 0 || offsets[1] != 0 ||
       ShapedType::isDynamicShape(offsets) || offsets[2] < 0 || offsets[3] < 0)

@@ -37,12 +37,12 @@ std::optional<linalg::ConvolutionDimensions>
 matchWindows(linalg::LinalgOp op, Window &rows, Window &columns);
 
 /// A number that a tensor is filled with; null where it is not.
-FloatAttr getFillValue(Value tensor);
+TypedAttr getFillValue(Value tensor);
 
 /// The tensor that is copied into one filled with `value`, and the padding
 /// before its rows and columns, which are the last of four dimensions. Where
 /// the padding ends does not matter: no window reaches beyond it.
-Value matchPadding(Value data, Window &rows, Window &columns, FloatAttr &value);
+Value matchPadding(Value data, Window &rows, Window &columns, TypedAttr &value);
 
 /// Lanes `begin` to `end`; either may be beyond the vector.
 Value makeLaneMask(IndexBuilder &b, int64_t lanes, Value begin, Value end);

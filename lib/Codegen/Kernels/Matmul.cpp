@@ -42,7 +42,7 @@ std::optional<Sums> Sums::match(linalg::LinalgOp op) {
   Sums sums;
   sums.type = element(2);
   for (unsigned operand : {0, 1})
-    sums.factors[operand].element = element(operand);
+    sums.factors[operand] = FactorType::get(op, operand);
   if (isa<FloatType>(sums.type)) {
     for (unsigned operand : {0, 1}) {
       Type stored = element(operand);
@@ -56,11 +56,6 @@ std::optional<Sums> Sums::match(linalg::LinalgOp op) {
     if (!element(operand).isInteger() ||
         element(operand).getIntOrFloatBitWidth() % 8 != 0)
       return std::nullopt;
-  for (unsigned operand : {0, 1}) {
-    BlockArgument argument = op.getBlock()->getArgument(operand);
-    sums.factors[operand].isUnsigned =
-        llvm::any_of(argument.getUsers(), llvm::IsaPred<arith::ExtUIOp>);
-  }
   return sums;
 }
 
@@ -380,6 +375,7 @@ mlir::relax::matchDeviceMatmul(func::FuncOp kernel, const TargetModel &target) {
   };
   if (!isDeviceMatmul(element(0), element(1), parts->sums.type))
     return nullptr;
+  parts->words.reset(); // which are those of the host
   return makeEmitter([=, parts = *std::move(parts)](
                          IndexBuilder &b, ValueRange arguments) mutable {
     emitKernel(b, kernel, parts, arguments, emitDeviceMatmul);

@@ -234,7 +234,10 @@ void MatmulEmitter::emitTask(IndexBuilder &b, const RightMatrix &right,
       packPanels(b, lhs, row, rows, height, lhsPanels, /*isLhs=*/true);
     b.loop(zero, columns, width, [&](IndexBuilder &b, Value j) {
       Panels panels;
-      panels.lhs.base = problem.isLhsPacked ? lhs.base : scratch;
+      if (problem.isLhsPacked)
+        panels.lhs = lhs;
+      else
+        panels.lhs.base = scratch;
       panels.rhs.base = scratch;
       panels.rhs.offset = b.add(rhsPanels, b.mul(j, blocks.depth));
       Value next;

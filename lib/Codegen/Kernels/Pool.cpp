@@ -34,8 +34,8 @@ struct PoolParts {
   linalg::LinalgOp op;
   BlockArgument image;
   Window rows, columns;
-  FloatAttr padding; // null without padding
-  FloatAttr init;
+  TypedAttr padding; // null without padding
+  TypedAttr init;
   int64_t lanes = 1;
   Epilogue epilogue;
 };
@@ -111,9 +111,9 @@ Value PoolLoops::reduceWindows(IndexBuilder &b, Value plane, Value row,
                                Value column) {
   // As many elements of a row of the window are prepared ahead of its rows.
   constexpr int64_t kMostPrepared = 16;
-  auto splat = [&](FloatAttr value) -> Value {
-    return arith::ConstantOp::create(
-        b, DenseElementsAttr::get(vectorType, value.getValue()));
+  auto splat = [&](Attribute value) -> Value {
+    return arith::ConstantOp::create(b,
+                                     DenseElementsAttr::get(vectorType, value));
   };
   bool isPadded = bool(parts.padding);
   Value zero = b.index(0);

@@ -37,6 +37,12 @@ Value mlir::relax::callIntrinsic(IndexBuilder &b, Operation *function,
 // Choice
 //===----------------------------------------------------------------------===//
 
+FactorType FactorType::get(linalg::LinalgOp op, unsigned operand) {
+  BlockArgument argument = op.getBlock()->getArgument(operand);
+  return {argument.getType(),
+          llvm::any_of(argument.getUsers(), llvm::IsaPred<arith::ExtUIOp>)};
+}
+
 std::optional<ByteProducts> ByteProducts::find(const TargetModel &target) {
   ByteProducts products;
   switch (target.vectorBits) {

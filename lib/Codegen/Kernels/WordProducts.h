@@ -20,11 +20,15 @@
 
 #include "relax-mlir/Analysis/TargetModel.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
 namespace mlir::relax {
 
 /// An operand of a product: the type of its elements, and whether integers are
 /// extended by zeros.
 struct FactorType {
+  static FactorType get(linalg::LinalgOp op, unsigned operand);
+
   Type element;
   bool isUnsigned = false;
 };

@@ -297,12 +297,29 @@ Value ScalarBuilder::narrow(Value x, Type type) {
 }
 
 /// Only floats in range are converted; the others are replaced by a limit.
+/// All integers of the type are floats, too, so that floats are clamped before:
+/// by two instructions, the first of which makes the lowest integer of NaN.
+Value ScalarBuilder::floatToShort(Value x, Type type, bool isUnsigned) {
+  int width = type.getIntOrFloatBitWidth();
+  double least = isUnsigned ? 0 : -std::ldexp(1.0, width - 1);
+  Value low = constant(x, least);
+  Value high = constant(x, std::ldexp(1.0, isUnsigned ? width : width - 1) - 1);
+  Value clamped = select(compare(Comparison::Gt, x, low), x, low);
+  clamped = select(compare(Comparison::Lt, clamped, high), clamped, high);
+  if (!isUnsigned)
+    clamped = select(compare(Comparison::Eq, x, x), clamped, constant(x, 0));
+  Value wide = arith::FPToSIOp::create(*this, getI32Type(), clamped);
+  return arith::TruncIOp::create(*this, type, wide);
+}
+
 Value ScalarBuilder::floatToInt(Value x, Type to) {
   x = widen(x);
   bool isUnsigned = ScalarBuilder::isUnsigned(to);
   ScalarBuilder ints(*this, getLoc(), to);
   Type type = getKernelElementType(to);
   int width = type.getIntOrFloatBitWidth();
+  if (width <= 16)
+    return floatToShort(x, type, isUnsigned);
   Value low = constant(x, isUnsigned ? -1.0 : -std::ldexp(1.0, width - 1));
   Value high = constant(x, std::ldexp(1.0, isUnsigned ? width : width - 1));
   Value isLow = compare(Comparison::Le, x, low);

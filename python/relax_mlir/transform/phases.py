@@ -78,8 +78,12 @@ def _foldings(options: CompileOptions) -> list[Pass]:
     }
     passes: list[Any] = [simplify(join=False)]
     # Processors of the host multiply pairs of integers from SSE2 on.
-    if options.integer_products and not options.device and "sse2" in options.features.split(","):
-        passes.append(FakeQuantizationToInteger(worthwhile=True))
+    features = set(options.features.split(","))
+    if options.integer_products and not options.device and "sse2" in features:
+        has_byte_products = not features.isdisjoint(("avxvnni", "avx512vnni"))
+        passes.append(
+            FakeQuantizationToInteger(has_byte_products=has_byte_products, worthwhile=True)
+        )
     passes += [ConvertLayout(layouts), ExpandConv1D(), FoldBatchnormToConv2D(), FlattenConv3D()]
     if options.fuse and options.combine_matmuls:
         # It puts constants together, which is left to do then.

@@ -43,8 +43,7 @@ class FakeQuantizationToInteger:
     ``matmul(dequantize(x), dequantize(w))`` becomes a `matmul` of the codes, which is summed up in
     `int32`, less the zero point of `x` times the sums of the columns of `w`, times both scales.
     What follows stays as it is: a bias, an activation, the `quantize` of the result. The same goes
-    for convolutions of one group: pixels of a window become columns of a matrix (im2col), padded
-    with the zero point. Codes of `x` are of 8 bits and have one scale, which may be computed when
+    for convolutions of one group, padded with the zero point. Codes of `x` are of 8 bits and have one scale, which may be computed when
     the program runs; `w` is computed of constants, with a scale for all of it or for each output
     channel.
 
@@ -54,9 +53,12 @@ class FakeQuantizationToInteger:
     ----------
     check : callable, optional
         ``check(product)`` says of each product, an `mlir.ir.Operation`, whether to compute it so.
+    has_byte_products : bool
+        Whether convolutions become convolutions of `uint8` by `int8`, for processors that multiply
+        bytes (VNNI). Otherwise pixels of a window become columns of a matrix (im2col).
     worthwhile : bool
         Whether convolutions are left alone that are faster in `float32`: windows of 3 x 3 with
-        stride 1, for which there is the algorithm of Winograd.
+        stride 1, for which there is the algorithm of Winograd, where bytes are not multiplied.
 
     Notes
     -----
@@ -87,8 +89,15 @@ class FakeQuantizationToInteger:
     (False, True)
     """
 
-    def __init__(self, check: Check | None = None, *, worthwhile: bool = False) -> None:
+    def __init__(
+        self,
+        check: Check | None = None,
+        *,
+        has_byte_products: bool = False,
+        worthwhile: bool = False,
+    ) -> None:
         self._check = check
+        self._has_byte_products = has_byte_products
         self._worthwhile = worthwhile
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
@@ -97,11 +106,12 @@ class FakeQuantizationToInteger:
         for function in mod.module.body.operations:
             if isinstance(function, _ops.FuncOp):
                 found = [each for each in _products(function.operation) if self._is_meant(each)]
-                _rewrite(function.operation, found)
+                _rewrite(function.operation, found, self._has_byte_products)
         return mod
 
     def _is_meant(self, found: _Product) -> bool:
-        if self._worthwhile and found.window is not None and found.window.has_winograd:
+        is_slower = found.window is not None and found.window.has_winograd
+        if self._worthwhile and is_slower and not self._has_byte_products:
             return False
         return self._check is None or self._check(found.operation)
 
@@ -185,11 +195,11 @@ def _products(function: ir.Operation) -> Iterator[_Product]:
             yield product
 
 
-def _rewrite(function: ir.Operation, products: list[_Product]) -> None:
+def _rewrite(function: ir.Operation, products: list[_Product], has_byte_products: bool) -> None:
     values = constant_values(value for each in products for value in each.constants)
     images: list[ir.Value] = []
     for product in products:
-        integers = _Integers.of(product, values)
+        integers = _Integers.of(product, values, has_byte_products)
         if integers is not None and rewrite_operation(product.operation, integers.write):
             images += integers.images
     flatten_pixels(function, images)
@@ -207,6 +217,8 @@ class _Integers:
         Of the weight, a scalar or one for each output channel.
     data_scale, data_zero
         Of the data: numbers where they are known.
+    is_direct : bool
+        Whether a convolution stays one.
     images : list of mlir.ir.Value
         The result that was written, if it is reshaped from a matrix.
     """
@@ -217,10 +229,13 @@ class _Integers:
     data_scale: np.float32 | ir.Value
     data_zero: int | ir.Value
     window: ConvWindow | None
+    is_direct: bool
     images: list[ir.Value] = field(default_factory=list)
 
     @staticmethod
-    def of(product: _Product, values: dict[ir.Value, np.ndarray]) -> _Integers | None:
+    def of(
+        product: _Product, values: dict[ir.Value, np.ndarray], has_byte_products: bool
+    ) -> _Integers | None:
         """Return the product of a pattern; None where its sums might not fit, or are slower."""
         data, weight, window = product.data, product.weight, product.window
         channel = 1 if window is None else 0
@@ -244,42 +259,60 @@ class _Integers:
             data.scale if known_scale is None else known_scale.astype("float32").reshape(())[()],
             place,
             window,
+            has_byte_products,
         )
 
     def write(self, found: ir.Operation) -> ir.Value:
         """Write the product of integers, and return it as `float32`."""
-        codes, offset = self._signed()
+        codes, dtype = self.data.codes, self.weight.dtype.name
         if self.window is None:
+            codes = op.astype(codes, "int16") if dtype == "int16" else codes
             total = op.matmul(codes, const(self.weight), "int32")
-            return self._scaled(total, offset, self.weight.sum(0, dtype="int32"), (-1,))
+            return self._scaled(total, self._zero(), self.weight.sum(0, dtype="int32"), (-1,))
+        if self.is_direct:
+            return self._convolution(found, self.window)
         outputs = self.weight.shape[0]
         filters = np.moveaxis(self.weight, 1, -1).reshape(outputs, -1)
-        pad = self.data_zero - offset if isinstance(self.data_zero, int) else 0
+        pad = self.data_zero if isinstance(self.data_zero, int) else 0
         columns = self.window.columns(codes, pad)
         total = op.matmul(const(np.ascontiguousarray(filters)), columns, "int32")
-        numbers = self._scaled(total, offset, filters.sum(1, dtype="int32"), (-1, 1))
+        numbers = self._scaled(total, self._zero(), filters.sum(1, dtype="int32"), (-1, 1))
         self.images.append(op.reshape(numbers, list(found.results[0].type.shape)))
         return self.images[0]
 
-    def _signed(self) -> tuple[ir.Value, int]:
-        """Return codes of the type of the weight, and by how much they are less than before."""
-        codes, dtype = self.data.codes, self.weight.dtype.name
-        if dtype == "int16" or dtype_of(codes) == dtype:
-            return op.astype(codes, dtype) if dtype_of(codes) != dtype else codes, 0
-        wide = op.subtract(op.astype(codes, "int16"), const(128, "int16"))
-        return op.astype(wide, dtype), 128
+    def _convolution(self, found: ir.Operation, window: ConvWindow) -> ir.Value:
+        """Write a convolution of unsigned codes, which kernels multiply by signed weights."""
+        codes, zero = self.data.codes, self._zero()
+        if dtype_of(codes) == "int8":
+            wide = op.add(op.astype(codes, "int16"), const(128, "int16"))
+            codes = op.astype(wide, "uint8")
+            zero = zero + 128 if isinstance(zero, int) else op.add(zero, const(128))
+        padding = window.padding
+        if window.is_padded and isinstance(zero, int) and zero != 0:
+            codes, padding = window.padded(codes, zero), [0] * len(padding)
+        convolution = getattr(op.nn, found.name.removeprefix("relax."))
+        total = convolution(
+            codes, const(self.weight), window.strides, padding, window.dilation, out_dtype="int32"
+        )
+        ones = [1] * len(window.sizes)
+        sums = self.weight.sum(tuple(range(1, self.weight.ndim)), dtype="int32")
+        return self._scaled(total, zero, sums, (-1, *ones))
+
+    def _zero(self) -> int | ir.Value:
+        """Return the zero point of the data; of `int32` where it is computed."""
+        if isinstance(self.data_zero, int):
+            return self.data_zero
+        return op.astype(op.reshape(self.data.zero, []), "int32")
 
     def _scaled(
-        self, total: ir.Value, offset: int, sums: np.ndarray, dims: tuple[int, ...]
+        self, total: ir.Value, zero: int | ir.Value, sums: np.ndarray, dims: tuple[int, ...]
     ) -> ir.Value:
         """Return sums less those of the zero point, times the scales of both operands."""
         sums = sums.reshape(dims)
-        if not isinstance(self.data_zero, int):
-            zero = op.astype(op.reshape(self.data_zero, []), "int32")
-            place = op.subtract(zero, const(offset, "int32"))
-            total = op.subtract(total, op.multiply(place, const(sums)))
-        elif self.data_zero != offset:
-            total = op.subtract(total, const(sums * np.int32(self.data_zero - offset)))
+        if not isinstance(zero, int):
+            total = op.subtract(total, op.multiply(zero, const(sums)))
+        elif zero != 0:
+            total = op.subtract(total, const(sums * np.int32(zero)))
         scale = self.scale.reshape(dims) if self.scale.ndim else self.scale
         if isinstance(self.data_scale, ir.Value):
             step = op.multiply(op.astype(op.reshape(self.data_scale, []), "float32"), const(scale))

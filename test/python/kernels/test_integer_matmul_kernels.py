@@ -185,9 +185,7 @@ WITHOUT = ("sse2", "sse2,ssse3,avx2")
 @pytest.mark.parametrize("dtypes", list(itertools.product(["int8", "uint8"], repeat=2)))
 @FEW
 @given(m=SIZES, n=SIZES, k=SIZES)
-def test_bytes_of_any_signs(
-    features: str, dtypes: tuple[str, str], m: int, n: int, k: int
-) -> None:
+def test_bytes_of_any_signs(features: str, dtypes: tuple[str, str], m: int, n: int, k: int) -> None:
     x, y = numbers(m, k, dtype=dtypes[0]), numbers(k, n, dtype=dtypes[1])
     expected = x.astype("int32") @ y.astype("int32")
     options = {"features": features}

@@ -118,14 +118,26 @@ relax.func @astype_same(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32> 
 
 // -----
 
-// Only a float in range is converted to an integer.
+// Only a float in range is converted to an integer. Where all of its integers
+// are floats, others become the nearest one of them before.
 // CHECK-LABEL: func.func private @astype
 // CHECK:         %[[INSIDE:.*]] = arith.andi
 // CHECK:         %[[SAFE:.*]] = arith.select %[[INSIDE]]
-// CHECK:         arith.fptoui %[[SAFE]] : f32 to i8
-relax.func @cast(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], ui8> {
-  %0 = relax.astype %x {dtype = ui8} : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], ui8>
-  relax.return %0 : !relax.tensor<[n], ui8>
+// CHECK:         arith.fptosi %[[SAFE]] : f32 to i32
+// CHECK-LABEL: func.func private @astype1
+// CHECK:         %[[LOW:.*]] = arith.constant 0.000000e+00 : f32
+// CHECK:         %[[IS_ABOVE:.*]] = arith.cmpf ogt, %[[X:.*]], %[[LOW]]
+// CHECK:         %[[ABOVE:.*]] = arith.select %[[IS_ABOVE]], %[[X]], %[[LOW]]
+// CHECK:         %[[HIGH:.*]] = arith.constant 2.550000e+02 : f32
+// CHECK:         %[[IS_BELOW:.*]] = arith.cmpf olt, %[[ABOVE]], %[[HIGH]]
+// CHECK:         %[[SAFE:.*]] = arith.select %[[IS_BELOW]], %[[ABOVE]], %[[HIGH]]
+// CHECK:         %[[WIDE:.*]] = arith.fptosi %[[SAFE]] : f32 to i32
+// CHECK:         arith.trunci %[[WIDE]] : i32 to i8
+relax.func @cast(%x: !relax.tensor<[n], f32>) -> !relax.tuple<!relax.tensor<[n], i32>, !relax.tensor<[n], ui8>> {
+  %0 = relax.astype %x {dtype = i32} : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], i32>
+  %1 = relax.astype %x {dtype = ui8} : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], ui8>
+  %2 = relax.tuple %0, %1 : !relax.tensor<[n], i32>, !relax.tensor<[n], ui8>
+  relax.return %2 : !relax.tuple<!relax.tensor<[n], i32>, !relax.tensor<[n], ui8>>
 }
 
 // -----

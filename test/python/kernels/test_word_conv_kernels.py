@@ -1,0 +1,113 @@
+"""Convolutions of bytes and of bfloat16 by constant weights, against PyTorch in double precision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import relax_mlir as relax
+import torch
+from relax_mlir import op
+from relax_mlir.native import describe_target
+
+FEATURES = describe_target().features
+HAS_BYTES = "avx512vnni" in FEATURES or "avxvnni" in FEATURES
+HAS_BFLOATS = "avx512bf16" in FEATURES and "avx512fp16" not in FEATURES
+
+# Image, weights, attributes.
+CASES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
+    ((2, 5, 9, 8), (6, 5, 1, 1), {}),
+    ((2, 5, 9, 8), (6, 5, 1, 1), {"strides": (2, 1)}),
+    ((1, 4, 9, 8), (7, 4, 3, 3), {"padding": (1, 0, 2, 1), "strides": (2, 2)}),
+    ((2, 3, 9, 9), (4, 3, 3, 2), {"padding": (1, 1, 1, 1), "dilation": (2, 3)}),
+    ((1, 3, 30, 31), (16, 3, 7, 7), {"padding": (3, 3, 3, 3), "strides": (2, 2)}),
+    ((1, 64, 20, 20), (64, 64, 3, 3), {"padding": (1, 1, 1, 1)}),
+    ((1, 300, 14, 14), (40, 300, 3, 3), {"padding": (1, 1, 1, 1)}),
+    ((1, 16, 20, 20), (32, 8, 3, 3), {"padding": (1, 1, 1, 1), "groups": 2}),
+    ((1, 1, 20, 20), (32, 1, 5, 5), {"padding": (1, 1, 1, 1), "strides": (3, 3)}),
+    ((0, 4, 9, 8), (7, 4, 3, 3), {}),
+    ((1, 64, 20, 20), (64, 64, 1, 1), {}),
+    ((1, 2050, 5, 5), (24, 2050, 1, 1), {}),
+]
+SIGNS = [("uint8", "int8"), ("int8", "uint8"), ("int8", "int8")]
+
+
+def program(
+    shape: tuple[Any, ...], weight: np.ndarray, dtypes: tuple[str, str], **attributes: Any
+) -> relax.IRModule:
+    x = relax.Var("x", relax.TensorStructInfo(shape, dtypes[0]))
+    total = "float32" if dtypes[0] == "bfloat16" else "int32"
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x]):
+        made = op.nn.conv2d(x, op.astype(weight, dtypes[1]), out_dtype=total, **attributes)
+        bb.emit_func_output(made)
+    return bb.get()
+
+
+def convolved(x: np.ndarray, weight: np.ndarray, **attributes: Any) -> np.ndarray:
+    top, left, bottom, right = attributes.get("padding", (0, 0, 0, 0))
+    padded = torch.nn.functional.pad(torch.tensor(x).double(), (left, right, top, bottom))
+    result = torch.nn.functional.conv2d(
+        padded, torch.tensor(weight).double(), stride=attributes.get("strides", 1),
+        dilation=attributes.get("dilation", 1), groups=attributes.get("groups", 1),
+    )  # fmt: skip
+    return result.numpy()
+
+
+def check(
+    case: tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]], x: np.ndarray,
+    weight: np.ndarray, dtypes: tuple[str, str], mode: str,
+) -> None:  # fmt: skip
+    shape, _, attributes = case
+    wanted = convolved(x, weight, **attributes)
+    given = torch.tensor(x).bfloat16() if dtypes[0] == "bfloat16" else x.astype(dtypes[0])
+    for sizes in (shape, ("n", shape[1], "h", "w")):
+        mod = program(sizes, weight, dtypes, **attributes)
+        vm = relax.VirtualMachine(relax.compile(mod, exec_mode=mode), relax.cpu())
+        result = np.from_dlpack(vm["main"](given))
+        assert result.shape == wanted.shape
+        if dtypes[0] == "bfloat16":
+            np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-4)
+        else:
+            np.testing.assert_array_equal(result, wanted)
+
+
+@pytest.mark.parametrize("dtypes", SIGNS)
+@pytest.mark.parametrize("case", CASES)
+def test_bytes(case: Any, dtypes: tuple[str, str], exec_mode: str) -> None:
+    rng = np.random.default_rng(0)
+    ranges = {"int8": (-128, 127), "uint8": (0, 255)}
+    x, weight = (
+        rng.integers(*ranges[dtype], shape, endpoint=True)
+        for dtype, shape in zip(dtypes, case[:2], strict=True)
+    )
+    check(case, x, weight, dtypes, exec_mode)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bfloats(case: Any, exec_mode: str) -> None:
+    rng = np.random.default_rng(0)
+    x, weight = (
+        torch.tensor(rng.standard_normal(shape)).bfloat16().float().numpy() for shape in case[:2]
+    )
+    check(case, x, weight, ("bfloat16", "bfloat16"), exec_mode)
+
+
+def kernel_of(dtypes: tuple[str, str]) -> list[str]:
+    """Return the name of the kernel of a convolution, which says whether weights are packed."""
+    mod = program((1, 16, 9, 9), np.ones((16, 16, 3, 3), "float32"), dtypes)
+    kernels = relax.compile(mod, exec_mode="bytecode").kernels
+    return [each for each in kernels if "conv2d" in each]
+
+
+@pytest.mark.skipif(not HAS_BYTES, reason="this processor has no VNNI")
+def test_weights_of_bytes_are_packed() -> None:
+    assert kernel_of(("uint8", "int8")) == ["conv2d_packed"]
+    # Where both are signed, nothing moves the image.
+    assert kernel_of(("int8", "int8")) == ["conv2d"]
+
+
+@pytest.mark.skipif(not HAS_BFLOATS, reason="this processor has no fast dot product of bfloat16")
+def test_weights_of_bfloats_are_packed() -> None:
+    assert kernel_of(("bfloat16", "bfloat16")) == ["conv2d_packed"]
