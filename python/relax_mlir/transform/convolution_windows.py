@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mlir import ir
 
@@ -37,6 +37,8 @@ class ConvWindow:
         For each spatial dimension.
     padding : list of int
         Before each spatial dimension, then after each.
+    has_columns : bool
+        Whether `columns` writes them: windows are small, and the sizes of data known.
     """
 
     channels: int
@@ -44,10 +46,11 @@ class ConvWindow:
     strides: list[int]
     padding: list[int]
     dilation: list[int]
+    has_columns: bool
 
     @staticmethod
     def match(conv: ir.Operation) -> ConvWindow | None:
-        """Return that of a convolution whose columns can be written; None of any other one."""
+        """Return that of a convolution of one group in NCHW; None of any other one."""
         data, weight = map(dims_of, conv.operands)
         layouts = _LAYOUTS[conv.name]
         names = ("data_layout", "kernel_layout", "out_layout")
@@ -57,7 +60,7 @@ class ConvWindow:
         if "groups" in conv.attributes and conv.attributes["groups"].value != 1:
             return None
         sizes = [dim.value for dim in weight[1:] if dim.value is not None]
-        if len(sizes) + 1 < len(weight) or math.prod(sizes[1:]) > _MOST_PLACES:
+        if len(sizes) + 1 < len(weight):
             return None
         ones = [1] * (len(sizes) - 1)
         given = [
@@ -68,9 +71,11 @@ class ConvWindow:
                 ("dilation", ones),
             )
         ]
-        window = ConvWindow(sizes[0], sizes[1:], *given)
         is_known = all(dim.value is not None for dim in data[2:])
-        return window if is_known or window.is_pointwise else None
+        window = ConvWindow(sizes[0], sizes[1:], *given, is_known)
+        has_columns = is_known or window.is_pointwise
+        is_small = math.prod(sizes[1:]) <= _MOST_PLACES
+        return replace(window, has_columns=has_columns and is_small)
 
     @property
     def is_padded(self) -> bool:

@@ -72,6 +72,9 @@ class ToMixedPrecision:
     products : collection of str, optional
         Which operations are products, such as ``["relax.matmul"]``; by default all that are named
         above.
+    check : callable, optional
+        ``check(operation)`` says of an `mlir.ir.Operation` whether to compute it of 16 bits:
+        of a product, and of what would follow.
     everywhere : bool
         Whether what is outside of dataflow blocks is changed, too.
 
@@ -110,6 +113,7 @@ class ToMixedPrecision:
         *,
         dtype: str = "float16",
         products: Collection[str] | None = None,
+        check: Callable[[ir.Operation], bool] | None = None,
         everywhere: bool = False,
     ) -> None:
         if dtype not in _LARGEST:
@@ -121,7 +125,7 @@ class ToMixedPrecision:
                 known = ", ".join(sorted(PRODUCTS))
                 raise ValueError(f"expected products, any of {known}, but got {name!r}")
         self._names = frozenset(fp16_input_names or ())
-        self._policy = _Policy(dtype, out_dtype, frozenset(products or PRODUCTS))
+        self._policy = _Policy(dtype, out_dtype, frozenset(products or PRODUCTS), check)
         self._everywhere = everywhere
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
@@ -191,16 +195,20 @@ class _Policy:
     dtype: str
     out_dtype: str
     products: frozenset[str]
+    check: Callable[[ir.Operation], bool] | None
 
     def of(self, found: ir.Operation) -> str:
         """Return when an operation is computed of 16 bits: "always", "never", or it "follows"."""
         if any(map(self.is_other, found.operands)):
             return "never"
-        if found.name in _FOLLOWING:
-            return "follow"
-        if found.name in self.products and all(map(_is_operand_of_product, found.operands)):
-            return "always"
-        return "never"
+        is_product = found.name in self.products and all(
+            map(_is_operand_of_product, found.operands)
+        )
+        if not is_product and found.name not in _FOLLOWING:
+            return "never"
+        if self.check is not None and not self.check(found):
+            return "never"
+        return "always" if is_product else "follow"
 
     def is_other(self, value: ir.Value) -> bool:
         """Say whether a value is of floats that stay as they are, or may be."""

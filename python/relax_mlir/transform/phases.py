@@ -15,14 +15,16 @@ from .base import MLIRPass, Pass, Sequential
 from .combine_parallel_matmul import CombineParallelMatmul
 from .compress_weights import CompressWeights
 from .convert_layout import ConvertLayout
+from .convolution_windows import ConvWindow
 from .expand_conv1d import ExpandConv1D
 from .flatten_conv3d import FlattenConv3D
 from .fold_batch_norm import FoldBatchnormToConv2D
-from .fold_constant import FoldConstant
+from .fold_constant import FoldConstant, is_computed_of_constants
 from .mixed_precision import ToMixedPrecision
 from .options import CompileOptions
 from .quantized_products import FakeQuantizationToInteger
 from .registry import PASSES, name_of
+from .rewriting import dims_of
 from .transpose_weights import TransposeQuantizedWeights
 
 
@@ -91,6 +93,25 @@ def _foldings(options: CompileOptions) -> list[Pass]:
     return [*passes, TransposeQuantizedWeights(), FoldConstant()]
 
 
+def _has_bfloat_products(options: CompileOptions) -> bool:
+    """Say whether a processor multiplies bf16 faster than float32, as WordProducts.cpp does."""
+    features = options.features.split(",")
+    return "avx512bf16" in features and "avx512fp16" not in features
+
+
+def _has_kernel_of_halves(operation: ir.Operation) -> bool:
+    """Say whether an operation has a kernel of 16 bits that is faster than that of float32."""
+    if operation.name != "relax.conv2d":
+        return "_pool" not in operation.name
+    window = ConvWindow.match(operation)
+    if window is not None and window.has_winograd:
+        return False  # with fewer operations of float32
+    channels = dims_of(operation.operands[1])
+    groups = operation.attributes["groups"].value if "groups" in operation.attributes else 1
+    is_narrow = groups != 1 and (channels is None or (channels[1].value or 0) < 4)
+    return not is_narrow and is_computed_of_constants(operation.operands[1])
+
+
 def _roundings(options: CompileOptions) -> list[Pass]:
     """Return the passes that give numbers fewer bits, where options say so."""
     passes: list[Any] = [CompressWeights(options.weights)] if options.weights else []
@@ -98,7 +119,16 @@ def _roundings(options: CompileOptions) -> list[Pass]:
         dtype = {"f16": "float16", "bf16": "bfloat16"}[options.precision]
         # There are kernels of 16 bits for these.
         products = ["relax.matmul", *(["relax.attention"] if options.device else [])]
-        passes.append(ToMixedPrecision(dtype=dtype, products=products, everywhere=True))
+        if options.precision == "bf16" and not options.device and _has_bfloat_products(options):
+            products.append("relax.conv2d")
+        passes.append(
+            ToMixedPrecision(
+                dtype=dtype,
+                products=products,
+                check=None if options.device else _has_kernel_of_halves,
+                everywhere=True,
+            )
+        )
         if options.fold_constants:
             passes.append(FoldConstant())
     return passes

@@ -43,9 +43,9 @@ class FakeQuantizationToInteger:
     ``matmul(dequantize(x), dequantize(w))`` becomes a `matmul` of the codes, which is summed up in
     `int32`, less the zero point of `x` times the sums of the columns of `w`, times both scales.
     What follows stays as it is: a bias, an activation, the `quantize` of the result. The same goes
-    for convolutions of one group, padded with the zero point. Codes of `x` are of 8 bits and have one scale, which may be computed when
-    the program runs; `w` is computed of constants, with a scale for all of it or for each output
-    channel.
+    for convolutions of one group, padded with the zero point. Codes of `x` are of 8 bits and have
+    one scale, which may be computed when the program runs; `w` is computed of constants, with a
+    scale for all of it or for each output channel.
 
     These graphs are what ONNX calls the Q/DQ format, and exports of PyTorch's ``pt2e`` have.
 
@@ -249,7 +249,11 @@ class _Integers:
             return None
         fits = numbers.size == 0 or (numbers.min() >= -128 and numbers.max() <= 127)
         # Windows are copied, which is faster of bytes; padding is a constant.
-        if window is not None and (not fits or (window.is_padded and known_zero is None)):
+        if window is not None and (
+            not fits
+            or (window.is_padded and known_zero is None)
+            or not (has_byte_products or window.has_columns)
+        ):
             return None
         known_scale = values.get(data.scale)
         return _Integers(

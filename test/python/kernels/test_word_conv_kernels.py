@@ -1,4 +1,4 @@
-"""Convolutions of bytes and of bfloat16 by constant weights, against PyTorch in double precision."""
+"""Convolutions of bytes and of bfloat16 by constants, against PyTorch in double precision."""
 
 from __future__ import annotations
 

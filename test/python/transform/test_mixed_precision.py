@@ -237,6 +237,18 @@ def test_products_that_are_chosen():
     ]
 
 
+def test_operations_that_are_checked():
+    def write(bb, x, w):
+        return op.nn.max_pool2d(bb.emit(op.nn.conv2d(bb.emit(op.nn.relu(x)), w)))
+
+    mod = program(write, tensor("x", 1, 3, 8, 8), tensor("w", 4, 3, 3, 3))
+    no_pools = ToMixedPrecision("float16", check=lambda found: "pool" not in found.name)
+    assert [step for step in steps(no_pools(mod)) if "conv" in step] == ["conv2d:f16"]
+    assert [step for step in steps(no_pools(mod)) if "pool" in step] == ["max_pool2d:f32"]
+    assert "max_pool2d:f16" in steps(ToMixedPrecision("float16")(mod))
+    assert str(ToMixedPrecision(check=lambda _: False)(mod)) == str(mod)
+
+
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
@@ -299,6 +311,52 @@ def test_convolutions_keep_32_bits_when_compiled(tmp_path):
     x = numbers(1, 3, 8, 8)
     exact, rounded = run(mod, x), run(mod, x, precision="f16")
     np.testing.assert_array_equal(np.from_dlpack(rounded), np.from_dlpack(exact))
+
+
+def optimized(mod, folder, **options):
+    relax.compile(mod, dump_phases=folder, **options)
+    (text,) = (path.read_text() for path in folder.glob("*-optimize.mlir"))
+    return text
+
+
+@pytest.mark.parametrize(
+    ("weight", "attributes", "cpu", "is_rounded"),
+    [
+        ((16, 8, 1, 1), {}, "znver4", True),
+        ((16, 8, 3, 3), {"strides": 2}, "znver4", True),
+        ((16, 8, 3, 3), {}, "znver4", False),  # Winograd
+        ((8, 1, 5, 5), {"groups": 8}, "znver4", False),  # depthwise
+        ((16, 4, 5, 5), {"groups": 2}, "znver4", True),
+        ((16, 8, 1, 1), {}, "sapphirerapids", False),  # its dot products are slower
+        ((16, 8, 1, 1), {}, "x86-64-v4", False),
+    ],
+)
+def test_convolutions_of_bfloats_when_compiled(weight, attributes, cpu, is_rounded, tmp_path):
+    """Machine code is made for processors that need not be this one."""
+
+    def write(bb, x):
+        return op.nn.max_pool2d(bb.emit(op.nn.conv2d(x, numbers(*weight), **attributes)), 2)
+
+    mod = program(write, tensor("x", 1, 8, 12, 12))
+    target = f"llvm -mtriple=x86_64-unknown-linux-gnu -mcpu={cpu}"
+    text = optimized(mod, tmp_path, target=target, precision="bf16")
+    assert (", bf16>" in text) == is_rounded
+    assert all(", bf16>" not in line for line in text.splitlines() if "max_pool2d" in line)
+
+
+def test_precision_of_convolutions(exec_mode):
+    def write(bb, x):
+        hidden = bb.emit(op.nn.relu(bb.emit(op.nn.conv2d(x, numbers(24, 8, 1, 1)))))
+        return op.nn.conv2d(hidden, numbers(8, 24, 5, 5, seed=1), strides=2, padding=2)
+
+    mod = program(write, tensor("x", "n", 8, "h", "w"))
+    x = numbers(2, 8, 13, 11)
+    exact, rounded = (
+        np.from_dlpack(relax.VirtualMachine(relax.compile(mod, **options))["main"](x))
+        for options in ({}, {"precision": "bf16", "exec_mode": exec_mode})
+    )
+    assert rounded.shape == exact.shape and rounded.dtype == exact.dtype
+    assert np.abs(rounded - exact).max() <= 4 * STEP["bfloat16"] * np.abs(exact).max()
 
 
 def test_precision_and_weights():
