@@ -252,6 +252,42 @@ static bool isLossless(Type from, Type to) {
   return digits <= wider.getWidth() - (wider.isUnsigned() ? 0 : 1);
 }
 
+/// The value of a number that is known.
+static std::optional<double> getNumber(Value value) {
+  auto prim = value.getDefiningOp<PrimValueOp>();
+  if (!prim)
+    return std::nullopt;
+  if (auto number = dyn_cast<FloatAttr>(prim.getValue()))
+    return number.getValueAsDouble();
+  if (auto number = dyn_cast<IntegerAttr>(prim.getValue()))
+    return APSInt(number.getValue(), number.getType().isUnsignedInteger())
+        .roundToDouble(/*isSigned=*/!number.getType().isUnsignedInteger());
+  return std::nullopt;
+}
+
+/// A conversion of floats within bounds that the integers have by themselves,
+/// since it saturates.
+static LogicalResult dropBounds(AstypeOp op, PatternRewriter &rewriter) {
+  auto clip = dyn_cast_or_null<ClipOp>(producerOf<ClipOp>(op.getX(), op));
+  auto integer = dyn_cast<IntegerType>(op.getDtype());
+  if (!clip || !integer || integer.getWidth() > 16 || integer.getWidth() == 1)
+    return failure();
+  auto type = dyn_cast<TensorStructInfoType>(clip.getX().getType());
+  std::optional<double> min = getNumber(clip.getMin()),
+                        max = getNumber(clip.getMax());
+  if (!type || !isa_and_nonnull<FloatType>(type.getDtype()) || !min || !max)
+    return failure();
+  unsigned width = integer.getWidth();
+  double low = integer.isUnsigned() ? 0 : -std::ldexp(1.0, width - 1);
+  double high = std::ldexp(1.0, integer.isUnsigned() ? width : width - 1) - 1;
+  if (!(*min <= low && high <= *max))
+    return failure();
+  rewriter.modifyOpInPlace(op, [&] { op.getXMutable().assign(clip.getX()); });
+  if (clip->use_empty())
+    rewriter.eraseOp(clip);
+  return success();
+}
+
 /// A conversion to the type that is there, or after one without loss. A float
 /// in between saturates where integers wrap around.
 static LogicalResult joinConversions(AstypeOp op, PatternRewriter &rewriter) {
@@ -717,6 +753,7 @@ void mlir::relax::populateOperatorPatterns(RewritePatternSet &patterns) {
   patterns.add(dropSecond<SignOp, SignOp>);
   patterns.add(dropSign);
   patterns.add(chooseKnownBranch);
+  patterns.add(dropBounds);
   patterns.add(joinConversions);
   patterns.add(dropTransposes);
   addReshapes<ReshapeOp, FlattenOp, ExpandDimsOp, SqueezeOp>(patterns);

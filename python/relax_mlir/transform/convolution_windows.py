@@ -72,7 +72,8 @@ class ConvWindow:
             )
         ]
         is_known = all(dim.value is not None for dim in data[2:])
-        window = ConvWindow(sizes[0], sizes[1:], *given, is_known)
+        strides, padding, dilation = given
+        window = ConvWindow(sizes[0], sizes[1:], strides, padding, dilation, is_known)
         has_columns = is_known or window.is_pointwise
         is_small = math.prod(sizes[1:]) <= _MOST_PLACES
         return replace(window, has_columns=has_columns and is_small)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from mlir import ir
 from mlir.passmanager import PassManager
 
 from .._mlir_libs import _relax_mlir as _ext

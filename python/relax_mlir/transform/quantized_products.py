@@ -21,6 +21,7 @@ from .fold_constant import constant_values, is_computed_of_constants
 from .operations import rank_of
 from .pass_context import PassContext
 from .python_pass import module_pass
+from .reciprocal_scales import multiply_by_reciprocals, scalings_of
 from .rewriting import dims_of, dtype_of, made_by, rewrite_operation
 from .transpose_weights import transpose_quantized_weights
 
@@ -63,9 +64,10 @@ class FakeQuantizationToInteger:
     Notes
     -----
     Sums of integers are exact. The result differs from that of real numbers by three roundings of
-    `float32`: of the sum (where it is beyond 2**24), of the scale, and of their product. So a
-    result that is quantized afterwards differs by at most one step, where it is within
-    2**-22 of its size of the middle between two codes. Sums of `float32` are less exact: each
+    `float32`: of the sum (where it is beyond 2**24), of the scale, and of their product. Where it
+    is quantized afterwards, it is multiplied by the reciprocal of that scale, which rounds twice.
+    So the code differs by at most one, where the number is within 2**-21 of its size of the middle
+    between two codes. Sums of `float32` are less exact: each
     addition rounds.
 
     The name is that of TVM's pass for Relay. A product whose sum might not fit 32 bits stays as it
@@ -198,10 +200,16 @@ def _products(function: ir.Operation) -> Iterator[_Product]:
 def _rewrite(function: ir.Operation, products: list[_Product], has_byte_products: bool) -> None:
     values = constant_values(value for each in products for value in each.constants)
     images: list[ir.Value] = []
+    scalings: list[ir.Operation] = []
     for product in products:
         integers = _Integers.of(product, values, has_byte_products)
-        if integers is not None and rewrite_operation(product.operation, integers.write):
+        if integers is None:
+            continue
+        found = list(scalings_of(product.operation.results[0]))
+        if rewrite_operation(product.operation, integers.write):
+            scalings += found
             images += integers.images
+    multiply_by_reciprocals(scalings)
     flatten_pixels(function, images)
 
 

@@ -113,6 +113,38 @@ relax.func @conversions(%x: !relax.tensor<[n], i8>) -> !relax.tuple<!relax.tenso
 
 // -----
 
+// Floats saturate when they become integers, so bounds beyond those of the
+// integers go; narrower ones stay, and so do those of integers.
+// CHECK-LABEL: relax.func @bounds
+// CHECK:      %[[A:.*]] = relax.astype %x {dtype = ui8}
+// CHECK-NEXT: %[[B:.*]] = relax.astype %x {dtype = i8}
+// CHECK-NEXT: %[[CLIP:.*]] = relax.clip %x
+// CHECK-NEXT: %[[C:.*]] = relax.astype %[[CLIP]] {dtype = ui8}
+// CHECK-NEXT: %[[CLIP:.*]] = relax.clip %i
+// CHECK-NEXT: %[[D:.*]] = relax.astype %[[CLIP]] {dtype = ui8}
+// CHECK-NEXT: relax.output %[[A]], %[[B]], %[[C]], %[[D]]
+relax.func @bounds(%x: !relax.tensor<[n], f32>, %i: !relax.tensor<[n], i32>) -> !relax.tuple<!relax.tensor<[n], ui8>, !relax.tensor<[n], i8>, !relax.tensor<[n], ui8>, !relax.tensor<[n], ui8>> {
+  %low = relax.prim_value 0 : i64
+  %least = relax.prim_value -128.5 : f32
+  %high = relax.prim_value 255 : i64
+  %more = relax.prim_value 254.5 : f32
+  %0:4 = relax.dataflow -> !relax.tensor<[n], ui8>, !relax.tensor<[n], i8>, !relax.tensor<[n], ui8>, !relax.tensor<[n], ui8> {
+    %1 = relax.clip %x, %low, %high : (!relax.tensor<[n], f32>, !relax.prim<i64, 0>, !relax.prim<i64, 255>) -> !relax.tensor<[n], f32>
+    %2 = relax.astype %1 {dtype = ui8} : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], ui8>
+    %3 = relax.clip %x, %least, %high : (!relax.tensor<[n], f32>, !relax.prim<f32>, !relax.prim<i64, 255>) -> !relax.tensor<[n], f32>
+    %4 = relax.astype %3 {dtype = i8} : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], i8>
+    %5 = relax.clip %x, %low, %more : (!relax.tensor<[n], f32>, !relax.prim<i64, 0>, !relax.prim<f32>) -> !relax.tensor<[n], f32>
+    %6 = relax.astype %5 {dtype = ui8} : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], ui8>
+    %7 = relax.clip %i, %low, %high : (!relax.tensor<[n], i32>, !relax.prim<i64, 0>, !relax.prim<i64, 255>) -> !relax.tensor<[n], i32>
+    %8 = relax.astype %7 {dtype = ui8} : (!relax.tensor<[n], i32>) -> !relax.tensor<[n], ui8>
+    relax.output %2, %4, %6, %8 : !relax.tensor<[n], ui8>, !relax.tensor<[n], i8>, !relax.tensor<[n], ui8>, !relax.tensor<[n], ui8>
+  }
+  %t = relax.tuple %0#0, %0#1, %0#2, %0#3 : !relax.tensor<[n], ui8>, !relax.tensor<[n], i8>, !relax.tensor<[n], ui8>, !relax.tensor<[n], ui8>
+  relax.return %t : !relax.tuple<!relax.tensor<[n], ui8>, !relax.tensor<[n], i8>, !relax.tensor<[n], ui8>, !relax.tensor<[n], ui8>>
+}
+
+// -----
+
 // f32 to f16 rounds; i32 has more digits than f32; from i8 to u8 integers wrap
 // around, and floats saturate.
 // CHECK-LABEL: relax.func @conversions_with_loss

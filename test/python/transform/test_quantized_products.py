@@ -114,6 +114,31 @@ def test_scales_of_running_programs():
     np.testing.assert_allclose(result, exact, rtol=1e-6)
 
 
+@pytest.mark.parametrize("scale", [0.05, 3.0, 1e-40])
+def test_scales_of_results_are_multiplied(scale):
+    """A denormal scale has no reciprocal."""
+    rng = np.random.default_rng(9)
+    weight, step = codes(rng, (64, 32), "int8"), np.float32(scale)
+
+    def product(x):
+        rows = op.dequantize(x, np.float32(0.02), np.uint8(9))
+        return op.nn.relu(op.matmul(rows, op.dequantize(weight, np.float32(0.1), np.int8(0))))
+
+    def divided(x):
+        return op.astype(op.clip(op.round(op.divide(product(x), step)), 0, 255), "uint8")
+
+    def with_quantize(x):
+        return op.quantize(product(x), step, np.uint8(0), -1, "uint8")
+
+    x = codes(rng, (17, 64), "uint8")
+    exact = np.maximum((x.astype(int) - 9) @ weight.astype(int), 0) * (0.02 * 0.1)
+    for build in (divided, with_quantize):
+        mod = program(build, ("n", 64))
+        text = str(FakeQuantizationToInteger()(mod))
+        assert ("relax.divide" in text) == (build is divided and scale < 1e-38)
+        check_steps(run(mod, x), exact, float(step), 0, "uint8")
+
+
 def convolved(x, weight, strides, padding, dilation):
     """Return the convolution of integers, by definition."""
     count = x.ndim - 2
