@@ -14,7 +14,7 @@ from ...composites.tensors import cast, normal_axis, number
 from ..values import rank_of, shape_of
 from .model import dtype_of as dtype_of_onnx
 from .registry import Node, converter
-from .windows import integer_convolution
+from .windows import integer_convolution, is_zero
 
 
 def _is_float(dtype: str) -> bool:
@@ -117,21 +117,33 @@ def integer_product(
 ) -> ir.Value:
     """Return the product of integers of 8 bits, less their zero points, as int32.
 
-    Factors have 16 bits, which processors multiply in pairs, or 8 where there are no zero points.
+    Processors multiply bytes as they are: what zero points add is taken away from sums, which wrap
+    around.
     """
-    if x_zero is None and y_zero is None and x.type.dtype == y.type.dtype:
-        return op.matmul(x, y, "int32")
-    return op.matmul(_less_zero(x, x_zero, True), _less_zero(y, y_zero, False), "int32")
+    x_zero, y_zero = (None if zero is None or is_zero(zero) else zero for zero in (x_zero, y_zero))
+    if min(rank_of(x), rank_of(y)) < 2 and (x_zero is not None or y_zero is not None):
+        return op.matmul(_less_zero(x, x_zero, True), _less_zero(y, y_zero, False), "int32")
+    total = op.matmul(x, y, "int32")
+    if x_zero is not None:
+        columns = op.sum(cast(y, "int32"), [-2], True)
+        total = op.subtract(total, op.multiply(_zero_of(x_zero, True), columns))
+    if y_zero is not None:
+        rows = op.sum(_less_zero(x, x_zero, True), [-1], True)
+        total = op.subtract(total, op.multiply(rows, _zero_of(y_zero, False)))
+    return total
+
+
+def _zero_of(zero: ir.Value, is_row: bool) -> ir.Value:
+    """Return a zero point of int32, in a shape that broadcasts with the matrix."""
+    shift = cast(zero, "int32")
+    if is_row and rank_of(shift) == 1 and shape_of(shift) != [1]:
+        return op.expand_dims(shift, 1)
+    return shift
 
 
 def _less_zero(x: ir.Value, zero: ir.Value | None, is_row: bool) -> ir.Value:
-    wide = cast(x, "int16")
-    if zero is None:
-        return wide
-    shift = cast(zero, "int16")
-    if is_row and rank_of(shift) == 1 and shape_of(shift) != [1]:
-        shift = op.expand_dims(shift, 1)
-    return op.subtract(wide, shift)
+    wide = cast(x, "int32")
+    return wide if zero is None else op.subtract(wide, _zero_of(zero, is_row))
 
 
 @converter("MatMulInteger")

@@ -69,6 +69,14 @@ def _conv(node: Node, x: ir.Value, weight: ir.Value, bias: ir.Value | None = Non
 
 def convolve(node: Node, x: ir.Value, weight: ir.Value) -> ir.Value:
     """Return the convolution that the attributes of a node describe."""
+    padding, attributes = window_attributes(node, x, weight)
+    return CONVOLUTIONS[rank_of(x) - 2](x, weight, padding=padding, **attributes)
+
+
+def window_attributes(
+    node: Node, x: ir.Value, weight: ir.Value
+) -> tuple[list[int], dict[str, Any]]:
+    """Return the padding of a convolution, and its other attributes."""
     dims, count = shape_of(x)[2:], rank_of(x) - 2
     if count not in CONVOLUTIONS:
         raise NotImplementedError(f"expected 1 to 3 spatial dimensions, but got {count}")
@@ -77,8 +85,7 @@ def convolve(node: Node, x: ir.Value, weight: ir.Value) -> ir.Value:
         raise ValueError(f"expected kernel_shape={kernel}, but got {node.attr('kernel_shape')}")
     strides, dilations = _spatial(node, "strides", count), _spatial(node, "dilations", count)
     padding = _padding(node, dims, kernel, strides, dilations)
-    groups = node.attr("group", 1)
-    return CONVOLUTIONS[count](x, weight, strides, padding, dilations, groups)
+    return padding, {"strides": strides, "dilation": dilations, "groups": node.attr("group", 1)}
 
 
 def _known(dim: Any) -> int:
@@ -219,7 +226,15 @@ def _conv_integer(
 def integer_convolution(
     node: Node, x: ir.Value, weight: ir.Value, x_zero: ir.Value | None, weight_zero: ir.Value | None
 ) -> ir.Value:
-    """Return the convolution of integers less their zero points, as int32."""
+    """Return the convolution of integers less their zero points, as int32.
+
+    Processors multiply unsigned bytes by signed ones: weights of those are not widened where their
+    zero point is 0, and that of `x` is known.
+    """
+    shift = 0 if x_zero is None else _known_integer(x_zero)
+    is_signed = weight.type.dtype == "int8" and (weight_zero is None or is_zero(weight_zero))
+    if is_signed and shift is not None and x.type.dtype in ("int8", "uint8"):
+        return _byte_convolution(node, x, shift, weight)
     wide, kernel = cast(x, "int32"), cast(weight, "int32")
     if x_zero is not None:
         wide = op.subtract(wide, cast(op.reshape(x_zero, []), "int32"))
@@ -229,3 +244,39 @@ def integer_convolution(
             zero = op.expand_dims(zero, list(range(1, rank_of(weight))))
         kernel = op.subtract(kernel, zero)
     return convolve(node, wide, kernel)
+
+
+def _known_integer(value: ir.Value) -> int | None:
+    """Return the integer that all elements of a small constant are; None of anything else."""
+    if not isinstance(value.owner, (ir.Operation, ir.OpView)):
+        return None
+    found = value.owner.operation
+    elements = found.attributes["value"] if found.name == "relax.constant" else None
+    if not isinstance(elements, ir.DenseElementsAttr) or not elements.is_splat:
+        return None
+    return int(ir.IntegerAttr(elements.get_splat_value()).value)
+
+
+def is_zero(value: ir.Value) -> bool:
+    """Say whether a zero point is known to be 0."""
+    return _known_integer(value) == 0
+
+
+def _byte_convolution(node: Node, x: ir.Value, shift: int, weight: ir.Value) -> ir.Value:
+    """Return the convolution of `x - shift`, which is padded with zeros, by signed bytes."""
+    if x.type.dtype == "int8":
+        x = op.astype(op.add(op.astype(x, "int16"), number(128, "int16")), "uint8")
+        shift += 128
+    padding, attributes = window_attributes(node, x, weight)
+    if shift != 0 and any(padding):
+        count = len(padding) // 2
+        widths = [padding[i + side] for i in range(count) for side in (0, count)]
+        x = op.nn.pad(x, [0, 0, 0, 0, *widths], "constant", shift)
+        padding = [0] * len(padding)
+    count = rank_of(x) - 2
+    total = CONVOLUTIONS[count](x, weight, padding=padding, out_dtype="int32", **attributes)
+    if shift == 0:
+        return total
+    sums = op.sum(op.astype(weight, "int32"), list(range(1, rank_of(weight))))
+    added = op.multiply(sums, number(shift, "int32"))
+    return op.subtract(total, op.expand_dims(added, list(range(1, count + 1))))
