@@ -107,6 +107,27 @@ def bits_attr(bits: np.ndarray, dtype: Any) -> ir.Attribute:
         return ir.DenseElementsAttr.get(bits, type=element, shape=list(bits.shape))
 
 
+def stored_as(dtype: str) -> str:
+    """Return what NumPy has elements of a data type as: integers where it lacks the floats."""
+    if is_numpy(dtype):
+        return dtype
+    return "uint16" if dtype == "bfloat16" else "uint8"
+
+
+def tensor_attr(tensor: Any) -> ir.Attribute:
+    """Return the elements of a `tvm_ffi.Tensor` of the host, of any data type."""
+    dtype = dtype_name(str(tensor.dtype))
+    if is_numpy(dtype):
+        return elements_attr(np.from_dlpack(tensor))
+    stored, shape = np.dtype(stored_as(dtype)), tuple(tensor.shape)
+    steps = [step * stored.itemsize for step in tensor.strides]
+    reach = sum((extent - 1) * step for extent, step in zip(shape, steps, strict=True))
+    size = reach + stored.itemsize if 0 not in shape else 0
+    data = ctypes.string_at(tensor.data_ptr(), size) if size else b""
+    bits = np.ndarray(shape, stored, data, 0, steps)
+    return bits_attr(np.ascontiguousarray(bits), dtype)
+
+
 def bytes_of(attr: ir.Attribute) -> bytes:
     """Return a copy of the memory of the elements of a constant, in row-major order."""
     with attr.context, ir.Location.unknown():

@@ -8,10 +8,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import tvm_ffi
 from mlir import ir
 
 from .._arguments import shown
-from ..core.expr import Var, build, const
+from ..core.constants import elements_attr, tensor_attr
+from ..core.dtypes import is_numpy
+from ..core.expr import Var, build
 from ..core.ir import TensorStructInfo
 from ..core.ir_module import IRModule
 from ..core.struct_info import definable_tir_vars_in_struct_info, tir_vars_in_struct_info
@@ -19,6 +22,8 @@ from ..dialects import relax as _ops
 from .pass_context import PassContext
 from .python_pass import module_pass
 from .signatures import param_names
+
+_HOST = 1  # DLPack's number
 
 
 @module_pass(opt_level=0)
@@ -139,22 +144,35 @@ def _place(key: Any, names: list[str], count: int) -> int:
     )
 
 
-def _constant(name: str, value: Any, type_: ir.Type) -> ir.Value:
-    """Return a tensor as a value of the type of a parameter."""
-    array = np.from_dlpack(value) if hasattr(value, "__dlpack__") else np.asarray(value)
+def _elements(name: str, value: Any) -> ir.Attribute:
+    """Return the elements of a tensor; NumPy lacks some data types that DLPack has."""
+    if hasattr(value, "__dlpack__"):
+        is_on_host = value.__dlpack_device__()[0] == _HOST
+        if is_on_host and not isinstance(value, np.ndarray):
+            tensor = tvm_ffi.from_dlpack(value)
+            if not is_numpy(str(tensor.dtype)):
+                return tensor_attr(tensor)
+        value = np.from_dlpack(value)
+    array = np.asarray(value)
     if array.dtype.kind not in "biufV":
         raise TypeError(f"expected numbers for '{name}', but got {shown(value)}")
-    made = const(array)
+    return elements_attr(array)
+
+
+def _constant(name: str, value: Any, type_: ir.Type) -> ir.Value:
+    """Return a tensor as a value of the type of a parameter."""
+    made = build(_ops.ConstantOp, _elements(name, value))
     if made.type == type_:
         return made
     fits = isinstance(type_, TensorStructInfo) and type_.dtype in (None, made.type.dtype)
     if fits and type_.shape is not None:
         dims = [dim.value for dim in type_.shape]
-        fits = len(dims) == array.ndim and all(
-            dim in (None, size) for dim, size in zip(dims, array.shape, strict=True)
+        sizes = [dim.value for dim in made.type.shape]
+        fits = len(dims) == len(sizes) and all(
+            dim is None or size == dim for dim, size in zip(dims, sizes, strict=True)
         )
     elif fits:
-        fits = type_.ndim in (-1, array.ndim)
+        fits = type_.ndim in (-1, made.type.ndim)
     if not fits:
         raise ValueError(f"expected a tensor of type {type_} for '{name}', but got {made.type}")
     return build(_ops.MatchCastOp, type_, made)

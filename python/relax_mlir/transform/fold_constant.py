@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -14,9 +13,8 @@ from mlir import ir
 
 from .._mlir_libs import _relax_mlir as _ext
 from ..builder.block_builder import BlockBuilder
-from ..core.constants import bits_attr
-from ..core.dtypes import is_numpy
-from ..core.expr import build, const
+from ..core.constants import stored_as, tensor_attr
+from ..core.expr import build
 from ..core.expr import tuple as tuple_
 from ..core.ir import TensorStructInfo
 from ..core.ir_module import IRModule
@@ -160,7 +158,7 @@ class _Group(_Computation):
         """Put constants in the place of the results; erase what nobody uses then."""
         for result in self.results:
             with ir.InsertionPoint(result.owner), result.owner.location:
-                result.replace_all_uses_with(_constant(next(values), result.type.dtype))
+                result.replace_all_uses_with(build(_ops.ConstantOp, tensor_attr(next(values))))
         for op in reversed(self.ops):
             if not list(op.results[0].uses):
                 op.erase()
@@ -182,25 +180,7 @@ def _byte_size(type_: ir.Type) -> int | None:
     dims = [dim.value for dim in type_.shape if dim.value is not None]
     if len(dims) < len(type_.shape):
         return None
-    return int(np.prod(dims, dtype=np.int64)) * np.dtype(_stored_as(type_.dtype)).itemsize
-
-
-def _stored_as(dtype: str) -> str:
-    """Return what NumPy has elements of a data type as: integers where it lacks the floats."""
-    if is_numpy(dtype):
-        return dtype
-    return "uint16" if dtype == "bfloat16" else "uint8"
-
-
-def _constant(tensor: Any, dtype: str) -> ir.Value:
-    """Return a constant of the elements of a tensor of the host, which has no gaps."""
-    if is_numpy(dtype):
-        return const(np.from_dlpack(tensor))
-    stored = np.dtype(_stored_as(dtype))
-    size = int(np.prod(tensor.shape, dtype=np.int64)) * stored.itemsize
-    data = ctypes.string_at(tensor.data_ptr(), size) if size else b""
-    bits = np.frombuffer(data, stored).reshape(tuple(tensor.shape))
-    return build(_ops.ConstantOp, bits_attr(bits, dtype))
+    return int(np.prod(dims, dtype=np.int64)) * np.dtype(stored_as(type_.dtype)).itemsize
 
 
 def _is_foldable(op: ir.Operation) -> bool:

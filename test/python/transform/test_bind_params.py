@@ -113,3 +113,19 @@ def test_types_that_say_less(exec_mode: str) -> None:
 def test_error_of_what_cannot_be_bound(name: str, bound: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         BindParams(name, bound)(linear())
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "int8"])
+def test_tensors_of_torch(dtype):
+    """NumPy has no bfloat16; a transposed tensor has other strides."""
+    torch = pytest.importorskip("torch")
+    weight = (torch.arange(12).reshape(4, 3) - 5).to(getattr(torch, dtype))
+    params = [tensor(name, *dims, dtype=dtype) for name, dims in (("x", (2, 3)), ("w", (3, 4)))]
+    mod = build(op.matmul, *params)
+    x = torch.ones(2, 3).to(weight.dtype)
+    made = BindParams("main", {"w": weight.t()})(mod)
+    result = torch.from_dlpack(relax.VirtualMachine(relax.compile(made))["main"](x))
+    assert torch.equal(result, x @ weight.t())
+    none = torch.zeros(3, 0).to(weight.dtype)
+    with pytest.raises(ValueError, match="expected a tensor of type"):
+        BindParams("main", {"w": none})(mod)
