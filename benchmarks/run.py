@@ -68,6 +68,9 @@ def main() -> None:
     parser.add_argument("--cases", nargs="+", choices=CASES, help="models: these only")
     parser.add_argument("--peers", nargs="+", help="models, files: these only")
     parser.add_argument("--files", nargs="+", type=Path, help="files: models of ONNX")
+    parser.add_argument(
+        "--precision", choices=("f32", "bf16"), default="f32", help="files: of products"
+    )
     parser.add_argument("--json", type=Path, help="write the rows to this file")
     parser.add_argument("--tables", type=Path, help="models: write Markdown tables to this file")
     parser.add_argument("--plot", type=Path, help="models: plot the ratios to this file")

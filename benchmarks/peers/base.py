@@ -46,13 +46,19 @@ class Base:
         """
         raise NotImplementedError(f"{type(self).__name__}.build")
 
-    def open(self, path: Path) -> Callable[..., Any]:
-        """Compile a model of ONNX; return a function of arrays that runs it."""
+    def open(
+        self, path: Path, precision: str = "f32", *, rounds_rows: bool = False
+    ) -> Callable[..., Any]:
+        """Compile a model of ONNX; return a function of arrays that runs it.
+
+        Products of floats may have operands of `precision`, "f32" or "bf16". Where their matrix has
+        few bits, rows may be rounded to 8.
+        """
         raise NotImplementedError(f"{type(self).__name__}.open")
 
-    def open_file(self, path: str) -> None:
+    def open_file(self, path: str, precision: str = "f32", rounds_rows: bool = False) -> None:
         """Compile a model of ONNX."""
-        self._model = self.open(Path(path))
+        self._model = self.open(Path(path), precision, rounds_rows=rounds_rows)
 
     def bind_file(self, path: str) -> int:
         """Make a call of the model on an array in a file; return its handle."""

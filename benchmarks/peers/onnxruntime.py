@@ -23,8 +23,12 @@ class Peer(Base):
         """Load the model."""
         return self.open(folder / f"{case.name}.onnx")
 
-    def open(self, path: Path) -> Callable[..., Any]:
+    def open(
+        self, path: Path, precision: str = "f32", *, rounds_rows: bool = False
+    ) -> Callable[..., Any]:
         """Load a model of ONNX."""
+        if precision != "f32":
+            raise NotImplementedError(f"onnxruntime has no products of {precision} on processors")
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = self._threads
         options.inter_op_num_threads = 1

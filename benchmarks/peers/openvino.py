@@ -1,4 +1,4 @@
-"""OpenVINO on the processor, in float32."""
+"""OpenVINO on the processor, in float32 unless another precision is asked for."""
 
 from __future__ import annotations
 
@@ -23,12 +23,15 @@ class Peer(Base):
         """Load and compile the model."""
         return self.open(folder / f"{case.name}.onnx")
 
-    def open(self, path: Path) -> Callable[..., Any]:
+    def open(
+        self, path: Path, precision: str = "f32", *, rounds_rows: bool = False
+    ) -> Callable[..., Any]:
         """Load and compile a model of ONNX."""
         options = {
             "INFERENCE_NUM_THREADS": self._threads,
             "NUM_STREAMS": 1,
-            "INFERENCE_PRECISION_HINT": "f32",
+            "INFERENCE_PRECISION_HINT": precision,
+            "DYNAMIC_QUANTIZATION_GROUP_SIZE": 32 if rounds_rows else 0,
             "PERFORMANCE_HINT": "LATENCY",
         }
         model = openvino.Core().compile_model(path, "CPU", options)

@@ -34,6 +34,20 @@ class Peer(Base):
         """Return the model."""
         return models.make(case)
 
+    def open(
+        self, path: Path, precision: str = "f32", *, rounds_rows: bool = False
+    ) -> Callable[..., Any]:
+        """Return the product of a file that has one alone, by a constant matrix."""
+        import onnx
+        from onnx import numpy_helper
+
+        graph = onnx.load(path).graph
+        if [node.op_type for node in graph.node] != ["MatMul"]:
+            raise NotImplementedError("only files of one product of floats become PyTorch's")
+        dtype = {"f32": torch.float32, "bf16": torch.bfloat16}[precision]
+        matrix = torch.tensor(numpy_helper.to_array(graph.initializer[0])).to(dtype)
+        return lambda x: (x.to(dtype) @ matrix).float()
+
     def convert(self, array: np.ndarray) -> Any:
         """Return an array as a tensor."""
         return torch.from_numpy(array)

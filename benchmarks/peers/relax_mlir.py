@@ -59,19 +59,16 @@ class Peer(Programs):
         self.start_compiling()
         return relax_mlir.VirtualMachine(relax_mlir.compile(module))["main"]
 
-    def open(self, path: Path) -> Callable[..., Any]:
-        """Import and compile a model of ONNX; rows are rounded where its products say so."""
+    def open(
+        self, path: Path, precision: str = "f32", *, rounds_rows: bool = False
+    ) -> Callable[..., Any]:
+        """Import and compile a model of ONNX."""
         import onnx
         from relax_mlir.frontend.onnx import from_onnx
 
-        model = onnx.load(path)
-        levels = [
-            attribute.i
-            for node in model.graph.node
-            for attribute in node.attribute
-            if attribute.name == "accuracy_level"
-        ]
-        built = relax_mlir.compile(from_onnx(model), dynamic_quantization=4 in levels)
+        built = relax_mlir.compile(
+            from_onnx(onnx.load(path)), dynamic_quantization=rounds_rows, precision=precision
+        )
         return relax_mlir.VirtualMachine(built)["main"]
 
     def build_cached(self, name: str, folder: str) -> dict[str, float]:

@@ -1,6 +1,7 @@
 """Models in files of ONNX, beside onnxruntime and OpenVINO: ``--files a.onnx b.onnx``.
 
 A model has one input of floats, of a known size. Results are compared with those of onnxruntime.
+With `--precision bf16`, products are of such floats where a peer has them.
 `architectures/export_onnx.py` writes such files.
 """
 
@@ -18,8 +19,8 @@ OURS, REFERENCE = "relax_mlir", "onnxruntime"
 PEERS = (OURS, REFERENCE, "openvino")
 NEEDS: dict[str, tuple[str, ...]] = {}
 SHARED: dict[str, str] = {}
-#: Of the largest element of a result.
-TOLERANCE = 1e-3
+#: Of the largest element of a result. Codes of 8 bits may be neighbors.
+TOLERANCE = {"f32": 0.01, "bf16": 0.05}
 
 Row = dict[str, Any]
 
@@ -38,7 +39,7 @@ def run(start: Callable[[str, int], Worker], options: Any) -> list[Row]:
         raise SystemExit("run.py: expected --files with models of ONNX")
     peers = choose(PEERS, options.peers)
     return [
-        _file(path, threads, peers, start, options.rounds)
+        _file(path, threads, peers, start, options)
         for threads in options.threads
         for path in options.files
     ]
@@ -59,7 +60,7 @@ def _input(path: Path) -> np.ndarray:
 
 
 def _file(
-    path: Path, threads: int, peers: list[str], start: Callable[[str, int], Worker], rounds: int
+    path: Path, threads: int, peers: list[str], start: Callable[[str, int], Worker], options: Any
 ) -> Row:
     x = _input(path)
     workers: dict[str, Worker] = {}
@@ -70,7 +71,8 @@ def _file(
         for peer in peers:
             try:
                 worker = workers[peer] = start(peer, threads)
-                worker.ask("open_file", path=str(path))
+                precision = "f32" if peer == REFERENCE else options.precision
+                worker.ask("open_file", path=str(path), precision=precision)
                 handle = worker.ask("bind_file", path=f"{folder}/x.npy")
                 results[peer] = np.ravel(worker.ask("result", handle=handle))
                 ways[peer] = Way(worker, handle)
@@ -80,13 +82,14 @@ def _file(
         wanted = results[REFERENCE]
         for peer in list(ways):
             error = float(np.abs(results[peer] - wanted).max() / np.abs(wanted).max())
-            if error > TOLERANCE:
+            if error > TOLERANCE[options.precision]:
                 print(f"{path.stem}: {peer} differs by {error:.2g}")
                 ways.pop(peer)
-    timings = interleave(ways, rounds)
+    timings = interleave(ways, options.rounds)
     for worker in workers.values():
         worker.close()
-    row: Row = {"title": path.stem, "threads": threads, "unit": "us"}
+    title = path.stem if options.precision == "f32" else f"{path.stem}, {options.precision}"
+    row: Row = {"title": title, "threads": threads, "unit": "us"}
     row |= {peer: timing.median / 1e3 for peer, timing in timings.items()}
     row |= {"disturbed": sum(timing.disturbed for timing in timings.values())}
     others = [timing.median for peer, timing in timings.items() if peer != OURS]
