@@ -64,6 +64,7 @@ from .python_pass import (
     function_pass,
     module_pass,
 )
+from .quantize_dynamic import QuantizeDynamic
 from .quantize_static import QuantizeStatic
 from .quantized_products import FakeQuantizationToInteger
 from .redundant_reshape import RemoveRedundantReshape
@@ -124,6 +125,7 @@ __all__ = [
     "PassError",
     "PassInfo",
     "PatternCheckContext",
+    "QuantizeDynamic",
     "QuantizeStatic",
     "RemovePurityChecking",
     "RemoveRedundantReshape",

@@ -23,6 +23,7 @@ from .fold_batch_norm import FoldBatchnormToConv2D
 from .fold_constant import FoldConstant, is_computed_of_constants
 from .mixed_precision import ToMixedPrecision
 from .options import CompileOptions
+from .quantize_dynamic import QuantizeDynamic
 from .quantized_products import FakeQuantizationToInteger
 from .registry import PASSES, name_of
 from .rewriting import dims_of
@@ -81,17 +82,19 @@ def _foldings(options: CompileOptions) -> list[Pass]:
     }
     passes: list[Any] = [simplify(join=False)]
     # Processors of the host multiply pairs of integers from SSE2 on.
-    features = set(options.features.split(","))
-    if options.integer_products and not options.device and "sse2" in features:
-        has_byte_products = not features.isdisjoint(("avxvnni", "avx512vnni"))
-        passes.append(
-            FakeQuantizationToInteger(has_byte_products=has_byte_products, worthwhile=True)
-        )
+    if options.integer_products and not options.device and "sse2" in options.features.split(","):
+        has_bytes = _has_byte_products(options)
+        passes.append(FakeQuantizationToInteger(has_byte_products=has_bytes, worthwhile=True))
     passes += [ConvertLayout(layouts), ExpandConv1D(), FoldBatchnormToConv2D(), FlattenConv3D()]
     if options.fuse and options.combine_matmuls:
         # It puts constants together, which is left to do then.
         passes.append(CombineParallelMatmul(worthwhile=True))
     return [*passes, TransposeQuantizedWeights(), FoldConstant()]
+
+
+def _has_byte_products(options: CompileOptions) -> bool:
+    """Say whether a processor multiplies bytes by one instruction, as WordProducts.cpp does."""
+    return not {"avxvnni", "avx512vnni"}.isdisjoint(options.features.split(","))
 
 
 def _has_bfloat_products(options: CompileOptions) -> bool:
@@ -116,6 +119,10 @@ def _has_kernel_of_halves(operation: ir.Operation) -> bool:
 def _roundings(options: CompileOptions) -> list[Pass]:
     """Return the passes that give numbers fewer bits, where options say so."""
     passes: list[Any] = [CompressWeights(options.weights)] if options.weights else []
+    if options.dynamic_quantization and not options.device and _has_byte_products(options):
+        passes.append(QuantizeDynamic())
+        if options.fold_constants:
+            passes.append(FoldConstant())
     if options.precision != "f32":
         dtype = {"f16": "float16", "bf16": "bfloat16"}[options.precision]
         # There are kernels of 16 bits for these.
