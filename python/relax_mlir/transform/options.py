@@ -97,7 +97,8 @@ class CompileOptions:
         Of products and what follows them: "f32" computes as programs say, "f16" and "bf16" from
         floats of 16 bits, which are summed up in `float32`. Constants take half of the memory, and
         a few rows half of the time. What a function takes and returns stays as it is. See
-        `relax_mlir.transform.ToMixedPrecision`; convolutions stay in `float32`.
+        `relax_mlir.transform.ToMixedPrecision`; convolutions stay in `float32`, but on processors
+        that multiply `bfloat16` faster.
     weights : str
         How constant matrices of products are rounded, such as "int4-g32" or "int8"; "" leaves them
         as they are. See `relax_mlir.transform.CompressWeights`.
@@ -105,7 +106,8 @@ class CompileOptions:
         Whether rows that are multiplied by constant weights of 4 bits may be rounded to 8 bits,
         each block of up to 32 elements with a scale of its own, where the processor multiplies
         bytes: x86 from SSSE3 on. Each element then has an error of up to 1/254 of the largest one
-        of its block; a block that has an infinity or NaN makes results NaN.
+        of its block; a block that has an infinity or NaN makes results NaN. With VNNI, whole rows
+        are rounded by weights of 8 bits (`relax_mlir.transform.QuantizeDynamic`).
     winograd : bool
         Whether convolutions by constant windows of 3 x 3 may use the algorithm of Winograd, where
         that is faster. A result then depends on all elements that a tile of up to 6 x 6 elements
