@@ -100,7 +100,12 @@ def _has_byte_products(options: CompileOptions) -> bool:
 def _has_bfloat_products(options: CompileOptions) -> bool:
     """Say whether a processor multiplies bf16 faster than float32, as WordProducts.cpp does."""
     features = options.features.split(",")
-    return "avx512bf16" in features and "avx512fp16" not in features
+    is_wide = options.vector_bits == 512
+    return is_wide and "avx512bf16" in features and "avx512fp16" not in features
+
+
+# Of a group: the input channels that fill words, and the output channels of a panel.
+_LEAST_CHANNELS, _PANEL = 4, 8
 
 
 def _has_kernel_of_halves(operation: ir.Operation) -> bool:
@@ -110,9 +115,10 @@ def _has_kernel_of_halves(operation: ir.Operation) -> bool:
     window = ConvWindow.match(operation)
     if window is not None and window.has_winograd:
         return False  # with fewer operations of float32
-    channels = dims_of(operation.operands[1])
     groups = operation.attributes["groups"].value if "groups" in operation.attributes else 1
-    is_narrow = groups != 1 and (channels is None or (channels[1].value or 0) < 4)
+    dims = dims_of(operation.operands[1])
+    outputs, inputs = (0, 0) if dims is None else (dim.value or 0 for dim in dims[:2])
+    is_narrow = groups != 1 and (inputs < _LEAST_CHANNELS or outputs // groups % _PANEL != 0)
     return not is_narrow and is_computed_of_constants(operation.operands[1])
 
 
