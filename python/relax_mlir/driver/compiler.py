@@ -200,7 +200,10 @@ def _with_graphs(options: CompileOptions, module: IRModule) -> CompileOptions:
 def _for_machine(
     options: CompileOptions, target: Target, info: native.TargetInfo
 ) -> CompileOptions:
-    """Return options that say what kernels should know of a machine."""
+    """Return options that say what kernels should know of a machine, which has to have it."""
+    for name in filter(None, options.features.split(",")):
+        if name not in info.features:
+            raise ValueError(f"expected features of {info.target.cpu}, but got {name!r}")
     return dataclasses.replace(
         options,
         vector_bits=options.vector_bits or target.vector_bits or info.vector_bits,

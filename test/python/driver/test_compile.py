@@ -105,6 +105,14 @@ def test_relax_opt_does_the_same(tmp_path):
         assert done.stdout.strip() == after.read_text().strip()
 
 
+def test_error_features_that_the_target_lacks():
+    """LLVM would end the process."""
+    target = "llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=x86-64-v3"
+    relax.compile(EXP, target, features="sse2,avx2")
+    with pytest.raises(ValueError, match="expected features of x86-64-v3, but got 'avx512vnni'"):
+        relax.compile(EXP, target, features="sse2,avx512vnni")
+
+
 def test_compiling_twice_gives_two_programs():
     first = relax.compile(EXP)
     second = relax.compile(EXP.replace("relax.exp", "relax.negative"))
