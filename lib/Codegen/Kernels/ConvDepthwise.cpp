@@ -53,14 +53,31 @@ private:
   Value loadRow(IndexBuilder &b, const Channel &channel, int64_t column,
                 Value row, bool isChecked);
 
+  Value widen(IndexBuilder &b, Value value, bool isUnsigned);
+
   ConvParts &parts;
   int64_t lanes;
-  VectorType type;
-  Value zero; // a vector
+  VectorType type; // of f32, in which sums of bytes are exact
+  Value zero;      // a vector of pixels as they are stored
   Value image, weight, height, width, readable;
   Value outChannels, outHeight, outWidth;
 };
 } // namespace
+
+/// An element, or a vector of them, as f32.
+Value DepthwiseConv::widen(IndexBuilder &b, Value value, bool isUnsigned) {
+  Type from = getElementTypeOrSelf(value.getType());
+  Type to = b.getF32Type();
+  if (from == to)
+    return value;
+  if (auto vector = dyn_cast<VectorType>(value.getType()))
+    to = vector.clone(to);
+  if (isa<FloatType>(from))
+    return arith::ExtFOp::create(b, to, value);
+  if (isUnsigned)
+    return arith::UIToFPOp::create(b, to, value);
+  return arith::SIToFPOp::create(b, to, value);
+}
 
 /// A vector of pixels that a column of the window meets in a row of the image,
 /// which may be outside of it where it is checked.
@@ -69,11 +86,12 @@ Value DepthwiseConv::loadRow(IndexBuilder &b, const Channel &channel,
   auto load = [&](Value row) {
     return channel.loads[column](b, b.add(channel.source, b.mul(row, width)));
   };
-  if (!isChecked)
-    return load(row);
-  // The index is clamped: what is read of another row is ignored.
-  return arith::SelectOp::create(b, b.isInside(row, height),
-                                 load(b.clamp(row, height)), zero);
+  // A checked index is clamped: what is read of another row is ignored.
+  Value pixels = isChecked
+                     ? arith::SelectOp::create(b, b.isInside(row, height),
+                                               load(b.clamp(row, height)), zero)
+                     : load(row);
+  return widen(b, pixels, parts.isImageUnsigned);
 }
 
 void DepthwiseConv::emitRows(IndexBuilder &b, const Channel &channel,
@@ -82,7 +100,8 @@ void DepthwiseConv::emitRows(IndexBuilder &b, const Channel &channel,
   const Window &rows = parts.rows;
   b.loop(begin, end, count, [&](IndexBuilder &b, Value y) {
     Value top = b.sub(b.mul(y, rows.stride), b.index(rows.padding));
-    SmallVector<Value> sums(count, zero);
+    Value none = arith::ConstantOp::create(b, b.getZeroAttr(type));
+    SmallVector<Value> sums(count, none);
     llvm::DenseMap<std::pair<int64_t, int64_t>, Value> loaded;
     for (int64_t i = 0; i < rows.size; ++i)
       for (int64_t j = 0; j < parts.columns.size; ++j)
@@ -99,6 +118,8 @@ void DepthwiseConv::emitRows(IndexBuilder &b, const Channel &channel,
     for (auto [k, sum] : llvm::enumerate(sums)) {
       Value indices[] = {channel.image, channel.channel, b.add(y, k),
                          channel.column};
+      if (parts.sumType.isInteger())
+        sum = arith::FPToSIOp::create(b, type.clone(parts.sumType), sum);
       parts.epilogue.finish(b, sum, indices, mask);
     }
   });
@@ -151,7 +172,8 @@ void DepthwiseConv::emitChannel(IndexBuilder &b, Value task) {
   Value first = b.mul(channel.channel, size);
   for (int64_t i = 0; i < size; ++i) {
     Value number = memref::LoadOp::create(b, weight, b.add(first, i));
-    channel.weights.push_back(vector::BroadcastOp::create(b, type, number));
+    channel.weights.push_back(vector::BroadcastOp::create(
+        b, type, widen(b, number, parts.isWeightUnsigned)));
   }
   b.loop(b.index(0), outWidth, lanes, [&](IndexBuilder &b, Value x) {
     Channel here = channel;
@@ -168,8 +190,10 @@ void DepthwiseConv::emit(IndexBuilder &b, func::FuncOp kernel,
   Value output = arguments[parts.epilogue.getOutput().getArgNumber()];
   parts.epilogue.begin(b, kernel, arguments);
   type = VectorType::get(lanes, b.getF32Type());
-  zero = arith::ConstantOp::create(b, b.getZeroAttr(type));
   image = flatten(b, data);
+  Type stored = cast<MemRefType>(image.getType()).getElementType();
+  zero = arith::ConstantOp::create(
+      b, b.getZeroAttr(VectorType::get(lanes, stored)));
   weight = flatten(b, arguments[parts.weight.getArgNumber()]);
   height = getDim(b, data, 2);
   width = getDim(b, data, 3);

@@ -253,13 +253,21 @@ bool ConvParts::matchLoops(const TargetModel &target, bool hasHalves) {
   auto isFloat = [&](Type type) {
     return type.isF32() || (hasHalves && (type.isF16() || type.isBF16()));
   };
+  isImageUnsigned = image.isUnsigned;
+  isWeightUnsigned = weight.isUnsigned;
   if (!isFloat(image.element) || weight.element != image.element ||
       !sumType.isF32()) {
+    // Few processors have masks for elements this small.
+    bool areFloats = isa<FloatType>(sumType);
+    auto isNarrow = [&](Type type) {
+      return areFloats ? type.isF16() || type.isBF16() : type.isInteger(8);
+    };
+    if (hasHalves || !target.has("avx512bw") || !isNarrow(image.element) ||
+        !isNarrow(weight.element) ||
+        (!sumType.isF32() && !sumType.isInteger(32)))
+      return false;
     // Weights are the left matrix.
     words = WordProducts::find(weight, image, sumType, target);
-    isImageUnsigned = image.isUnsigned;
-    if (hasHalves || !words || !words->areFused() || words->movesLhs())
-      return false;
   }
   auto loops = matchWindows(op, rows, columns);
   return loops && loops->batch.size() == 1 && loops->depth.size() <= 1 &&
@@ -315,6 +323,15 @@ bool ConvParts::matchWeight(Value filter, int64_t lanes, int64_t &panelWidth) {
          (groups == 1 || outChannels % panelWidth == 0);
 }
 
+/// Whether there is an algorithm for narrow elements. Of groups with few
+/// channels, words and tiles would be empty for the most part.
+bool ConvParts::isSupported() const {
+  if (isDepthwise())
+    return true;
+  return words && words->areFused() && !words->movesLhs() && inChannels > 0 &&
+         (groups == 1 || inChannels >= 4);
+}
+
 std::optional<ConvParts> ConvParts::match(func::FuncOp kernel,
                                           const TargetModel &target,
                                           bool hasHalves) {
@@ -332,10 +349,10 @@ std::optional<ConvParts> ConvParts::match(func::FuncOp kernel,
   if (!parts.matchGroups(data, filter, result) || !parts.matchImage(data) ||
       !parts.matchWeight(filter, lanes, panelWidth))
     return std::nullopt;
-  // Of few channels, words and tiles would be empty for the most part.
-  if (parts.words &&
-      (parts.inChannels <= 0 || (parts.groups != 1 && parts.inChannels < 4)))
+  if (!hasHalves && parts.isNarrow() && !parts.isSupported())
     return std::nullopt;
+  if (parts.isDepthwise())
+    parts.words.reset();
   FailureOr<Epilogue> epilogue =
       Epilogue::match(kernel, result, {/*first=*/2, /*count=*/2});
   if (failed(epilogue) || epilogue->isOutput(parts.image) ||

@@ -50,7 +50,8 @@ struct ConvPlace {
 };
 
 /// A kernel that convolves images in NCHW with weights in OIHW, which are of
-/// f32 or of what WordProducts has instructions for. With `hasHalves`, for
+/// f32 or of what WordProducts has instructions for. Depthwise ones may be of
+/// any elements that are narrow, with sums of 32 bits. With `hasHalves`, for
 /// devices, image and weights may be of f16 or bf16 instead; sums are of f32.
 struct ConvParts {
   static std::optional<ConvParts>
@@ -61,7 +62,7 @@ struct ConvParts {
   Type sumType;
   /// Words are made of input channels; the weights have to be in panels then.
   std::optional<WordProducts> words;
-  bool isImageUnsigned = false;
+  bool isImageUnsigned = false, isWeightUnsigned = false;
   int64_t groups = 1;
   /// Of a group; may be dynamic where the weights are not in panels.
   int64_t inChannels, outChannels;
@@ -86,6 +87,10 @@ struct ConvParts {
   }
   int64_t getHeight() const {
     return cast<ShapedType>(epilogue.getOutput().getType()).getDimSize(2);
+  }
+  /// Whether elements are of 8 or 16 bits.
+  bool isNarrow() const {
+    return !getElementTypeOrSelf(image.getType()).isF32();
   }
   int64_t wordSize() const { return words ? words->size() : 1; }
   /// How many words the channels of an element of the window are.
@@ -151,6 +156,7 @@ struct ConvParts {
   }
 
 private:
+  bool isSupported() const;
   bool matchLoops(const TargetModel &target, bool hasHalves);
   bool matchGroups(Value &data, Value &filter, Value &result);
   bool matchImage(Value data);

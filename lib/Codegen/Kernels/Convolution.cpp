@@ -431,7 +431,8 @@ std::optional<PackedMatrix>
 mlir::relax::findPackableWeight(func::FuncOp kernel, const TargetModel &target,
                                 bool winograd) {
   std::optional<ConvParts> parts = ConvParts::match(kernel, target);
-  if (!parts || parts->tile || parts->hasRowPanels)
+  if (!parts || parts->tile || parts->hasRowPanels ||
+      (parts->isNarrow() && !parts->words))
     return std::nullopt;
   auto type = cast<RankedTensorType>(parts->weight.getType());
   if (!type.hasStaticShape() || type.getNumElements() == 0)

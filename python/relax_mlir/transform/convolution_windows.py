@@ -23,6 +23,8 @@ _LAYOUTS = {
 _MOST_PLACES = 64
 # The window and the channels that kernels with the algorithm of Winograd are for.
 _WINOGRAD, _LANES = [3, 3], 8
+# Of a group: the dimensions of images, and the input channels that fill a word.
+_PLANE, _WORD = 2, 4
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,8 @@ class ConvWindow:
     Attributes
     ----------
     channels : int
-        Of the data.
+        Of the data, for a group.
+    groups : int
     sizes, strides, dilation : list of int
         For each spatial dimension.
     padding : list of int
@@ -42,6 +45,7 @@ class ConvWindow:
     """
 
     channels: int
+    groups: int
     sizes: list[int]
     strides: list[int]
     padding: list[int]
@@ -50,15 +54,14 @@ class ConvWindow:
 
     @staticmethod
     def match(conv: ir.Operation) -> ConvWindow | None:
-        """Return that of a convolution of one group in NCHW; None of any other one."""
+        """Return that of a convolution in NCHW; None of any other one."""
         data, weight = map(dims_of, conv.operands)
         layouts = _LAYOUTS[conv.name]
         names = ("data_layout", "kernel_layout", "out_layout")
         stated = [text_attribute(conv, *each) for each in zip(names, (*layouts, ""), strict=True)]
         if not data or not weight or stated[:2] != [*layouts] or stated[2] not in ("", layouts[0]):
             return None
-        if "groups" in conv.attributes and conv.attributes["groups"].value != 1:
-            return None
+        groups = conv.attributes["groups"].value if "groups" in conv.attributes else 1
         sizes = [dim.value for dim in weight[1:] if dim.value is not None]
         if len(sizes) + 1 < len(weight):
             return None
@@ -73,8 +76,8 @@ class ConvWindow:
         ]
         is_known = all(dim.value is not None for dim in data[2:])
         strides, padding, dilation = given
-        window = ConvWindow(sizes[0], sizes[1:], strides, padding, dilation, is_known)
-        has_columns = is_known or window.is_pointwise
+        window = ConvWindow(sizes[0], groups, sizes[1:], strides, padding, dilation, is_known)
+        has_columns = groups == 1 and (is_known or window.is_pointwise)
         is_small = math.prod(sizes[1:]) <= _MOST_PLACES
         return replace(window, has_columns=has_columns and is_small)
 
@@ -92,7 +95,23 @@ class ConvWindow:
     def has_winograd(self) -> bool:
         """Whether float32 has kernels with the algorithm of Winograd for it."""
         is_dense = all(step == 1 for step in (*self.strides, *self.dilation))
-        return self.sizes == _WINOGRAD and is_dense and self.channels % _LANES == 0
+        is_single = self.groups == 1 and self.channels % _LANES == 0
+        return self.sizes == _WINOGRAD and is_dense and is_single
+
+    @property
+    def is_depthwise(self) -> bool:
+        """Whether each output channel has one input channel of several."""
+        return self.groups != 1 and self.channels == 1
+
+    def has_narrow_kernel(self, outputs: int) -> bool:
+        """Say whether kernels of bytes or bf16 take so many output channels by it."""
+        if self.groups == 1:
+            return True
+        if len(self.sizes) > _PLANE or outputs % self.groups:
+            return False
+        if self.is_depthwise:
+            return math.prod(self.sizes) <= _MOST_PLACES
+        return self.channels >= _WORD and outputs // self.groups % _LANES == 0
 
     def columns(self, data: ir.Value, pad_value: int) -> ir.Value:
         """Return the elements that windows have, as (batch, window and channel, place).

@@ -83,8 +83,8 @@ def _foldings(options: CompileOptions) -> list[Pass]:
     passes: list[Any] = [simplify(join=False)]
     # Processors of the host multiply pairs of integers from SSE2 on.
     if options.integer_products and not options.device and "sse2" in options.features.split(","):
-        has_bytes = _has_byte_products(options)
-        passes.append(FakeQuantizationToInteger(has_byte_products=has_bytes, worthwhile=True))
+        is_direct = "avx512vnni" in options.features.split(",")
+        passes.append(FakeQuantizationToInteger(has_byte_convolutions=is_direct, worthwhile=True))
     passes += [ConvertLayout(layouts), ExpandConv1D(), FoldBatchnormToConv2D(), FlattenConv3D()]
     if options.fuse and options.combine_matmuls:
         # It puts constants together, which is left to do then.
@@ -104,22 +104,17 @@ def _has_bfloat_products(options: CompileOptions) -> bool:
     return is_wide and "avx512bf16" in features and "avx512fp16" not in features
 
 
-# Of a group: the input channels that fill words, and the output channels of a panel.
-_LEAST_CHANNELS, _PANEL = 4, 8
-
-
 def _has_kernel_of_halves(operation: ir.Operation) -> bool:
     """Say whether an operation has a kernel of 16 bits that is faster than that of float32."""
     if operation.name != "relax.conv2d":
         return "_pool" not in operation.name
     window = ConvWindow.match(operation)
-    if window is not None and window.has_winograd:
-        return False  # with fewer operations of float32
-    groups = operation.attributes["groups"].value if "groups" in operation.attributes else 1
-    dims = dims_of(operation.operands[1])
-    outputs, inputs = (0, 0) if dims is None else (dim.value or 0 for dim in dims[:2])
-    is_narrow = groups != 1 and (inputs < _LEAST_CHANNELS or outputs // groups % _PANEL != 0)
-    return not is_narrow and is_computed_of_constants(operation.operands[1])
+    if window is None or window.has_winograd or window.is_depthwise:
+        return False  # with fewer products of float32, or no conversions
+    weight = operation.operands[1]
+    dims = dims_of(weight)
+    outputs = 0 if dims is None else dims[0].value or 0
+    return window.has_narrow_kernel(outputs) and is_computed_of_constants(weight)
 
 
 def _roundings(options: CompileOptions) -> list[Pass]:

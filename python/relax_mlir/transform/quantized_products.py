@@ -44,7 +44,7 @@ class FakeQuantizationToInteger:
     ``matmul(dequantize(x), dequantize(w))`` becomes a `matmul` of the codes, which is summed up in
     `int32`, less the zero point of `x` times the sums of the columns of `w`, times both scales.
     What follows stays as it is: a bias, an activation, the `quantize` of the result. The same goes
-    for convolutions of one group, padded with the zero point. Codes of `x` are of 8 bits and have
+    for convolutions, padded with the zero point. Codes of `x` are of 8 bits and have
     one scale, which may be computed when the program runs; `w` is computed of constants, with a
     scale for all of it or for each output channel.
 
@@ -54,7 +54,7 @@ class FakeQuantizationToInteger:
     ----------
     check : callable, optional
         ``check(product)`` says of each product, an `mlir.ir.Operation`, whether to compute it so.
-    has_byte_products : bool
+    has_byte_convolutions : bool
         Whether convolutions become convolutions of `uint8` by `int8`, for processors that multiply
         bytes (VNNI). Otherwise pixels of a window become columns of a matrix (im2col).
     worthwhile : bool
@@ -95,11 +95,11 @@ class FakeQuantizationToInteger:
         self,
         check: Check | None = None,
         *,
-        has_byte_products: bool = False,
+        has_byte_convolutions: bool = False,
         worthwhile: bool = False,
     ) -> None:
         self._check = check
-        self._has_byte_products = has_byte_products
+        self._has_byte_convolutions = has_byte_convolutions
         self._worthwhile = worthwhile
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
@@ -108,12 +108,12 @@ class FakeQuantizationToInteger:
         for function in mod.module.body.operations:
             if isinstance(function, _ops.FuncOp):
                 found = [each for each in _products(function.operation) if self._is_meant(each)]
-                _rewrite(function.operation, found, self._has_byte_products)
+                _rewrite(function.operation, found, self._has_byte_convolutions)
         return mod
 
     def _is_meant(self, found: _Product) -> bool:
         is_slower = found.window is not None and found.window.has_winograd
-        if self._worthwhile and is_slower and not self._has_byte_products:
+        if self._worthwhile and is_slower and not self._has_byte_convolutions:
             return False
         return self._check is None or self._check(found.operation)
 
@@ -197,12 +197,12 @@ def _products(function: ir.Operation) -> Iterator[_Product]:
             yield product
 
 
-def _rewrite(function: ir.Operation, products: list[_Product], has_byte_products: bool) -> None:
+def _rewrite(function: ir.Operation, products: list[_Product], has_byte_convolutions: bool) -> None:
     values = constant_values(value for each in products for value in each.constants)
     images: list[ir.Value] = []
     scalings: list[ir.Operation] = []
     for product in products:
-        integers = _Integers.of(product, values, has_byte_products)
+        integers = _Integers.of(product, values, has_byte_convolutions)
         if integers is None:
             continue
         found = list(scalings_of(product.operation.results[0]))
@@ -242,7 +242,7 @@ class _Integers:
 
     @staticmethod
     def of(
-        product: _Product, values: dict[ir.Value, np.ndarray], has_byte_products: bool
+        product: _Product, values: dict[ir.Value, np.ndarray], has_byte_convolutions: bool
     ) -> _Integers | None:
         """Return the product of a pattern; None where its sums might not fit, or are slower."""
         data, weight, window = product.data, product.weight, product.window
@@ -260,7 +260,11 @@ class _Integers:
         if window is not None and (
             not fits
             or (window.is_padded and known_zero is None)
-            or not (has_byte_products or window.has_columns)
+            or not (
+                window.has_narrow_kernel(len(codes))
+                if has_byte_convolutions
+                else window.has_columns
+            )
         ):
             return None
         known_scale = values.get(data.scale)
@@ -271,7 +275,7 @@ class _Integers:
             data.scale if known_scale is None else known_scale.astype("float32").reshape(())[()],
             place,
             window,
-            has_byte_products,
+            has_byte_convolutions,
         )
 
     def write(self, found: ir.Operation) -> ir.Value:
@@ -304,8 +308,9 @@ class _Integers:
             codes, padding = window.padded(codes, zero), [0] * len(padding)
         convolution = getattr(op.nn, found.name.removeprefix("relax."))
         total = convolution(
-            codes, const(self.weight), window.strides, padding, window.dilation, out_dtype="int32"
-        )
+            codes, const(self.weight), window.strides, padding, window.dilation, window.groups,
+            out_dtype="int32",
+        )  # fmt: skip
         ones = [1] * len(window.sizes)
         sums = self.weight.sum(tuple(range(1, self.weight.ndim)), dtype="int32")
         return self._scaled(total, zero, sums, (-1, *ones))

@@ -30,6 +30,15 @@ CASES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     ((1, 64, 20, 20), (64, 64, 1, 1), {}),
     ((1, 2050, 5, 5), (24, 2050, 1, 1), {}),
 ]
+DEPTHWISE = [
+    ((2, 6, 9, 11), (6, 1, 3, 3), {"padding": (1, 1, 1, 1), "groups": 6}),
+    ((1, 6, 19, 37), (12, 1, 5, 3), {"padding": (2, 0, 1, 2), "strides": (2, 2), "groups": 6}),
+    ((1, 4, 30, 20), (4, 1, 2, 2), {"dilation": (3, 2), "strides": (3, 1), "groups": 4}),
+    ((1, 2, 9, 9), (32, 1, 3, 3), {"groups": 2}),
+    ((1, 3, 12, 40), (3, 1, 8, 8), {"padding": (7, 7, 7, 7), "groups": 3}),
+    ((1, 3, 12, 40), (3, 1, 9, 8), {"groups": 3}),
+    ((1, 5, 0, 4), (5, 1, 3, 3), {"padding": (2, 2, 2, 2), "groups": 5}),
+]
 SIGNS = [("uint8", "int8"), ("int8", "uint8"), ("int8", "int8")]
 
 
@@ -74,7 +83,7 @@ def check(
 
 
 @pytest.mark.parametrize("dtypes", SIGNS)
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [*CASES, *DEPTHWISE])
 def test_bytes(case: Any, dtypes: tuple[str, str], exec_mode: str) -> None:
     rng = np.random.default_rng(0)
     ranges = {"int8": (-128, 127), "uint8": (0, 255)}
@@ -85,13 +94,20 @@ def test_bytes(case: Any, dtypes: tuple[str, str], exec_mode: str) -> None:
     check(case, x, weight, dtypes, exec_mode)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [*CASES, *DEPTHWISE])
 def test_bfloats(case: Any, exec_mode: str) -> None:
     rng = np.random.default_rng(0)
     x, weight = (
         torch.tensor(rng.standard_normal(shape)).bfloat16().float().numpy() for shape in case[:2]
     )
     check(case, x, weight, ("bfloat16", "bfloat16"), exec_mode)
+
+
+@pytest.mark.parametrize("case", DEPTHWISE)
+def test_largest_sums_of_bytes(case: Any, exec_mode: str) -> None:
+    """Sums of unsigned bytes are computed as floats, which have all of them."""
+    x, weight = (np.full(shape, 255) for shape in case[:2])
+    check(case, x, weight, ("uint8", "uint8"), exec_mode)
 
 
 def kernel_of(dtypes: tuple[str, str]) -> list[str]:

@@ -155,6 +155,38 @@ def convolved(x, weight, strides, padding, dilation):
     return np.einsum(f"nc{places}{inside},oc{inside}->no{places}", windows, weight)
 
 
+@pytest.mark.parametrize(
+    ("channels", "window", "groups", "is_narrow"),
+    [
+        (6, (6, 1, 3, 3), 6, True),  # depthwise
+        (4, (12, 1, 3, 2), 4, True),
+        (8, (16, 4, 3, 3), 2, True),
+        (8, (12, 4, 3, 3), 2, False),  # no whole panels
+        (6, (16, 3, 3, 3), 2, False),  # no whole words
+        (6, (6, 1, 9, 9), 6, False),  # too large to be unrolled
+    ],
+)
+@pytest.mark.parametrize(("dtype", "zero"), [("uint8", 0), ("uint8", 131), ("int8", -7)])
+def test_groups(channels, window, groups, is_narrow, dtype, zero):
+    rng = np.random.default_rng(4)
+    weight = codes(rng, window, "int8")
+    scales = rng.uniform(0.001, 0.01, window[0]).astype("float32")
+    step, padding = np.float32(0.02), [1, 2, 0, 1]
+
+    def build(x):
+        data = op.dequantize(x, step, np.array(zero, dtype))
+        filters = op.dequantize(weight, scales, np.int8(0), 0)
+        return op.nn.conv2d(data, filters, 2, padding, 1, groups)
+
+    mod = program(build, ("n", channels, "h", "w"), dtype)
+    integers = FakeQuantizationToInteger(has_byte_convolutions=True)(mod)
+    assert ("out_dtype = i32" in str(integers)) == is_narrow
+    x = codes(rng, (2, channels, 11, 12), dtype)
+    exact = run(mod, x, integer_products=False)
+    result = run(integers, x)
+    np.testing.assert_allclose(result, exact, rtol=1e-4, atol=1e-4 * np.abs(exact).max())
+
+
 CONVOLUTIONS = [
     ((2, 5, 9, 8), (6, 5, 1, 1), {}),
     ((2, 5, 9, 8), (6, 5, 1, 1), {"strides": (2, 1)}),
@@ -225,7 +257,7 @@ def test_what_follows_is_in_the_kernel_of_the_product():
     mod = program(build, (1, 8, 6, 6))
     text = str(FakeQuantizationToInteger()(mod))
     assert text.count("out_dtype = i32") == 2
-    for cpu, anchor in (("x86-64-v3", "matmul"), ("alderlake", "conv2d")):
+    for cpu, anchor in (("x86-64-v3", "matmul"), ("alderlake", "matmul"), ("znver4", "conv2d")):
         target = f"llvm -mtriple=x86_64-unknown-linux-gnu -mcpu={cpu}"
         kernels = relax.compile(mod, target, exec_mode="bytecode").kernels
         assert sum(anchor in name for name in kernels) == 2
