@@ -249,6 +249,8 @@ def _float_to_int(x: ir.Value, dtype: str) -> ir.Value:
     """Return the integer; floats out of range become the nearest limit and nan 0."""
     signed, type_ = is_int(dtype), kernel_type(dtype)
     width = bits(dtype)
+    if width <= 16:
+        return _float_to_short(x, dtype)
     low = _like(x, -_pymath.ldexp(1.0, width - 1) if signed else -1.0)
     high = _like(x, _pymath.ldexp(1.0, width - 1 if signed else width))
     is_low, is_high = _compare("<=", x, low), _compare(">=", x, high)
@@ -258,6 +260,18 @@ def _float_to_int(x: ir.Value, dtype: str) -> ir.Value:
     lowest, highest = _expr.limits(dtype)
     result = _select(is_high, _constant(type_, highest), result)
     return _select(is_low, _constant(type_, lowest), result)
+
+
+def _float_to_short(x: ir.Value, dtype: str) -> ir.Value:
+    """Return the integer of 8 or 16 bits: floats are clamped before."""
+    lowest, highest = _expr.limits(dtype)
+    low, high = _like(x, float(lowest)), _like(x, float(highest))
+    clamped = _select(_compare(">", x, low), x, low)
+    clamped = _select(_compare("<", clamped, high), clamped, high)
+    if is_int(dtype):
+        clamped = _select(_compare("==", x, x), clamped, _like(x, 0))
+    wide = arith.FPToSIOp(ir.IntegerType.get_signless(32), clamped).result
+    return arith.TruncIOp(kernel_type(dtype), wide).result
 
 
 def _require_arithmetic(dtype: str) -> None:

@@ -96,6 +96,9 @@ def match_floor_mod(value: ir.Value) -> _Division | None:
 
 def match_float_to_int(value: ir.Value) -> tuple[ir.Value, bool] | None:
     """Return the float that becomes an integer, and whether that is signed."""
+    narrow = made_by(value, "arith.trunci")
+    if narrow is not None:
+        return _match_clamped(narrow.operands[0])
     outer = _select(value)
     inner = None if outer is None else _select(outer[2])
     op = None if inner is None else made_by(inner[2], "arith.fptosi", "arith.fptoui")
@@ -103,6 +106,19 @@ def match_float_to_int(value: ir.Value) -> tuple[ir.Value, bool] | None:
     if op is None or safe is None:
         return None
     return safe[1], op.name == "arith.fptosi"
+
+
+def _match_clamped(wide: ir.Value) -> tuple[ir.Value, bool] | None:
+    """Return the float that is clamped to integers of 8 or 16 bits, and whether they are signed."""
+    op = made_by(wide, "arith.fptosi")
+    parts = None if op is None else _select(op.operands[0])
+    test = None if parts is None else made_by(parts[0], "arith.cmpf")
+    if parts is None or test is None:
+        return None
+    signed = test.operands[0] == test.operands[1]  # whether it is no number
+    parts = _select(parts[1]) if signed else parts
+    inner = None if parts is None else _select(parts[1])
+    return None if inner is None else (inner[1], signed)
 
 
 def match_sigmoid(value: ir.Value) -> ir.Value | None:

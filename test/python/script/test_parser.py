@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import typing
 import warnings
 
@@ -132,6 +133,14 @@ def test_spellings_mean_the_same(spelling: str) -> None:
 def test_rf06_error_of_spellings_that_no_version_has(head: str, body: str) -> None:
     with pytest.raises(ScriptError, match=r":\d+:\d+: "):
         read(body, head=head)
+
+
+def test_rf06_placeholder_is_no_result_of_an_interactive_python(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(builtins, "_", (3, True), raising=False)
+    function = read("return x", head="x: R.Tensor[_, _]")
+    assert str(function.op.function_type.value).startswith("(!relax.tensor<*>)")
 
 
 def test_rf06_subscripts() -> None:

@@ -77,7 +77,9 @@ class Environment:
     def get(self, name: str, default: Any = None) -> Any:
         """Return the value of a name."""
         for scope in (*reversed(self._scopes), *self._around):
-            if name in scope:
+            # The functions of an interactive Python have its last result, too.
+            is_result = name == "_" and scope is self.python
+            if name in scope and not is_result:
                 return scope[name]
         return default
 
