@@ -65,7 +65,7 @@ def regions(mod: Any) -> list[str]:
 @pytest.mark.parametrize("merge", [False, True])
 def test_rf15_keeps_what_is_faster(merge: bool) -> None:
     costs = CostCache()
-    mod = measure(module(merge), "costs_test", sizes={"n": 4}, cost=costs)
+    mod = measure(module(merge), "costs_test", sizes={"n": 16}, cost=costs)
     assert len(costs) == 2
     (name,) = regions(mod)
     assert "relax_matmul" in name
