@@ -52,10 +52,12 @@ OPTIONS = re.compile(r"^//.*$", re.MULTILINE)
 # The stages of a mutant before its pipelines, which count from 0.
 PARSER, VERIFIER = -2, -1
 STAGES = {PARSER: "parser", VERIFIER: "verifier or printer"}
-# Assertions of MLIR's own parser, with what a program has then: it drops a region of wrong text
+# Assertions of MLIR itself, with what a program has then: its parser drops a region of wrong text
 # whose blocks use one another, reads on behind a wrong string among the resources of a file, and
-# takes the iterator types of linalg.generic for strings.
-OF_MLIR_PARSER = {
+# takes the iterator types of linalg.generic for strings. The verifier of a schedule resolves calls
+# before names are known to be unique.
+OF_MLIR = {
+    "expected region to contain uniquely named symbol": r"transform\.with_named_sequence",
     "Cannot destroy a value that still has uses!": "",
     "shouldn't advance past EOF or errors": "",
     "To = mlir::StringAttr; From = mlir::Attribute": r'iterator_types = \[(?!("[^"]*"(, )?)*\])',
@@ -577,7 +579,7 @@ class Worker:
         name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
         words = Path(self.log).read_text(errors="replace").strip().split("\n")
         kind = f"hang of more than {SECONDS} s" if hangs else f"{name}: {' '.join(words[:3])[:400]}"
-        if stage != PARSER or not self.is_of_mlir(number, kind):
+        if stage not in STAGES or not self.is_of_mlir(number, kind):
             self.findings.put((number, f"{where}: {kind}"))
         if number + 1 >= self.numbers.stop:
             return False
@@ -585,8 +587,8 @@ class Worker:
         return True
 
     def is_of_mlir(self, number: int, kind: str) -> bool:
-        """Whether the parser ended by an assertion that is none of ours."""
-        patterns = [has for assertion, has in OF_MLIR_PARSER.items() if assertion in kind]
+        """Whether the parser or verifier ended by an assertion that is none of ours."""
+        patterns = [has for assertion, has in OF_MLIR.items() if assertion in kind]
         if any(patterns) and not self.corpus.valid:
             self.corpus.sort_out()
         return any(not has or re.search(has, self.corpus.mutant(number)[0]) for has in patterns)
