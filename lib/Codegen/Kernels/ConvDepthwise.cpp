@@ -53,8 +53,6 @@ private:
   Value loadRow(IndexBuilder &b, const Channel &channel, int64_t column,
                 Value row, bool isChecked);
 
-  Value widen(IndexBuilder &b, Value value, bool isUnsigned);
-
   ConvParts &parts;
   int64_t lanes;
   VectorType type; // of f32, in which sums of bytes are exact
@@ -63,21 +61,6 @@ private:
   Value outChannels, outHeight, outWidth;
 };
 } // namespace
-
-/// An element, or a vector of them, as f32.
-Value DepthwiseConv::widen(IndexBuilder &b, Value value, bool isUnsigned) {
-  Type from = getElementTypeOrSelf(value.getType());
-  Type to = b.getF32Type();
-  if (from == to)
-    return value;
-  if (auto vector = dyn_cast<VectorType>(value.getType()))
-    to = vector.clone(to);
-  if (isa<FloatType>(from))
-    return arith::ExtFOp::create(b, to, value);
-  if (isUnsigned)
-    return arith::UIToFPOp::create(b, to, value);
-  return arith::SIToFPOp::create(b, to, value);
-}
 
 /// A vector of pixels that a column of the window meets in a row of the image,
 /// which may be outside of it where it is checked.
@@ -91,7 +74,7 @@ Value DepthwiseConv::loadRow(IndexBuilder &b, const Channel &channel,
                      ? arith::SelectOp::create(b, b.isInside(row, height),
                                                load(b.clamp(row, height)), zero)
                      : load(row);
-  return widen(b, pixels, parts.isImageUnsigned);
+  return extend(b, pixels, b.getF32Type(), parts.isImageUnsigned);
 }
 
 void DepthwiseConv::emitRows(IndexBuilder &b, const Channel &channel,
@@ -173,7 +156,7 @@ void DepthwiseConv::emitChannel(IndexBuilder &b, Value task) {
   for (int64_t i = 0; i < size; ++i) {
     Value number = memref::LoadOp::create(b, weight, b.add(first, i));
     channel.weights.push_back(vector::BroadcastOp::create(
-        b, type, widen(b, number, parts.isWeightUnsigned)));
+        b, type, extend(b, number, b.getF32Type(), parts.isWeightUnsigned)));
   }
   b.loop(b.index(0), outWidth, lanes, [&](IndexBuilder &b, Value x) {
     Channel here = channel;

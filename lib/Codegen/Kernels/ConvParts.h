@@ -119,9 +119,11 @@ struct ConvParts {
   /// the larger of which is innermost. Where pixels are lanes it is their own;
   /// words are of channels.
   SmallVector<int64_t> getWeightOrder() const {
-    if (prefersPixelLanes() && !words)
+    if (words)
+      return {2, 3, 1};
+    if (prefersPixelLanes())
       return {1, 2, 3};
-    if (columns.size > inChannels && !words)
+    if (columns.size > inChannels)
       return {2, 1, 3};
     return {2, 3, 1};
   }

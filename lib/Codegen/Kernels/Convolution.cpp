@@ -333,7 +333,6 @@ static void emitImplicitGemm(IndexBuilder &b, func::FuncOp kernel,
   problem.words = parts.words;
   Value depth = problem.k; // of a column of weights, in words if there are any
   if (parts.words) {
-    problem.words->begin(b, parts.blocking.lanes, problem.sumType);
     depth =
         b.index(parts.wordsOfChannels() * parts.rows.size * parts.columns.size);
     if (!parts.isPointwise()) // where the last word may have fewer channels

@@ -327,8 +327,6 @@ static void emitKernel(IndexBuilder &b, func::FuncOp kernel, MatmulParts &parts,
   }
   problem.sumType = parts.sums.type;
   problem.words = parts.words;
-  if (problem.words)
-    problem.words->begin(b, parts.blocking.lanes, problem.sumType);
   problem.finish = [&](IndexBuilder &b, Value sums,
                        const MatmulProblem::Place &place) {
     parts.epilogue.finish(b, sums, getIndices(b, c, memory, place), place.mask,
@@ -375,7 +373,6 @@ mlir::relax::matchDeviceMatmul(func::FuncOp kernel, const TargetModel &target) {
   };
   if (!isDeviceMatmul(element(0), element(1), parts->sums.type))
     return nullptr;
-  parts->words.reset(); // which are those of the host
   return makeEmitter([=, parts = *std::move(parts)](
                          IndexBuilder &b, ValueRange arguments) mutable {
     emitKernel(b, kernel, parts, arguments, emitDeviceMatmul);

@@ -60,21 +60,6 @@ MatmulBlocking MatmulBlocking::get(unsigned bits, int64_t l1, int64_t l2,
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// The value with elements of a wider type.
-static Value extend(IndexBuilder &b, Value value, Type element,
-                    bool isUnsigned) {
-  Type type = element;
-  if (getElementTypeOrSelf(value.getType()) == element)
-    return value;
-  if (auto vector = dyn_cast<VectorType>(value.getType()))
-    type = vector.clone(element);
-  if (isa<FloatType>(element))
-    return arith::ExtFOp::create(b, type, value);
-  if (isUnsigned)
-    return arith::ExtUIOp::create(b, type, value);
-  return arith::ExtSIOp::create(b, type, value);
-}
-
 /// An element, extended to the type of the sums.
 Value MatmulEmitter::loadScalar(IndexBuilder &b, const MatrixView &matrix,
                                 Value offset) {
@@ -145,7 +130,7 @@ Value MatmulEmitter::multiplyAdd(IndexBuilder &b, Value lhs, Value rhs,
 /// The same for vectors of words.
 Value MatmulEmitter::multiplyAddWords(IndexBuilder &b, Value lhs, Value rhs,
                                       Value sum) {
-  return problem.words->multiplyAdd(b, lhs, rhs, sum);
+  return words->multiplyAdd(b, lhs, rhs, sum);
 }
 
 /// How many steps a tile takes over the depth.
@@ -166,7 +151,7 @@ Value MatmulEmitter::loadStep(IndexBuilder &b, const MatrixView &panels,
     return memref::LoadOp::create(b, panels.base, offset);
   Value elements = loadElements(b, panels, b.mul(offset, wordSize()),
                                 wordSize(), /*mask=*/{});
-  return problem.words->make(b, elements, panels.isUnsigned, problem.sumType);
+  return words->make(b, elements, panels.isUnsigned, problem.sumType);
 }
 
 /// A vector of a panel, whose elements may be smaller than sums.
@@ -177,7 +162,7 @@ Value MatmulEmitter::loadPanel(IndexBuilder &b, const MatrixView &panels,
   Value elements =
       loadElements(b, panels, b.mul(offset, wordSize()), wordSize() * lanes,
                    /*mask=*/{});
-  return problem.words->make(b, elements, panels.isUnsigned, problem.sumType);
+  return words->make(b, elements, panels.isUnsigned, problem.sumType);
 }
 
 Value MatmulEmitter::add(IndexBuilder &b, Value lhs, Value rhs) {
@@ -231,7 +216,7 @@ SmallVector<Value> MatmulEmitter::computeOffsets(IndexBuilder &b,
                                                  Value depth) {
   constexpr int64_t kSteps = 4;
   int64_t vectors = blocking.vectors;
-  Value left = problem.words->getOffset(b, vectorType);
+  Value left = words->getOffset(b, vectorType);
   Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(vectorType));
   SmallVector<Value> inits(kSteps * vectors, zeros);
   SmallVector<Value> sums = b.reduceUnrolled(
@@ -271,6 +256,8 @@ void MatmulEmitter::finishTile(IndexBuilder &b, const Tile &tile, int64_t width,
 //===----------------------------------------------------------------------===//
 
 void MatmulEmitter::emit(IndexBuilder &b) {
+  if (words)
+    words->begin(b, lanes, problem.sumType);
   if (problem.packRhs || problem.isLhsPacked)
     return emitPacked(b);
   if (problem.weights)

@@ -156,7 +156,7 @@ void MatmulEmitter::emitDirect(IndexBuilder &b, int64_t rows, int64_t vectors) {
         b, tileRows, vectors, steps,
         [&](IndexBuilder &b, int64_t i, const Step &k) -> Value {
           if (i == rows)
-            return problem.words->getOffset(b, vectorType);
+            return words->getOffset(b, vectorType);
           if (hasPanels)
             return loadStep(b, left, b.add(b.add(panel, k, rows), i));
           Value offset = b.add(rowOffsets[i], k, lhs.columnStride);

@@ -28,7 +28,8 @@ class MatmulEmitter {
 public:
   MatmulEmitter(const MatmulProblem &problem, const MatmulBlocking &blocking)
       : problem(problem), blocking(blocking), lanes(blocking.lanes),
-        vectorType(VectorType::get(blocking.lanes, problem.sumType)) {}
+        vectorType(VectorType::get(blocking.lanes, problem.sumType)),
+        words(problem.words) {}
 
   void emit(IndexBuilder &b);
 
@@ -80,9 +81,9 @@ private:
   Value makeScratch(IndexBuilder &b, Value size);
   Value multiplyAdd(IndexBuilder &b, Value lhs, Value rhs, Value sum);
   Value multiplyAddWords(IndexBuilder &b, Value lhs, Value rhs, Value sum);
-  bool hasWords() const { return problem.words.has_value(); }
-  bool movesLhs() const { return hasWords() && problem.words->movesLhs(); }
-  int64_t wordSize() const { return hasWords() ? problem.words->size() : 1; }
+  bool hasWords() const { return words.has_value(); }
+  bool movesLhs() const { return words && words->movesLhs(); }
+  int64_t wordSize() const { return words ? words->size() : 1; }
   Value countSteps(IndexBuilder &b);
   bool isOfWords(const MatrixView &panels) const;
   Value loadStep(IndexBuilder &b, const MatrixView &panels, Value offset);
@@ -150,7 +151,7 @@ private:
   void packWords(IndexBuilder &b, const PanelRange &range, CopyRows copy);
   Value packWord(IndexBuilder &b, const PanelRange &range, Value column,
                  Value place, llvm::function_ref<Value(Value)> load);
-  Value finishWords(IndexBuilder &b, const PanelRange &range, Value words);
+  Value finishWords(IndexBuilder &b, const PanelRange &range, Value packed);
   void packScalars(IndexBuilder &b, const PanelRange &range, Value scratch);
   void packTogether(IndexBuilder &b, const RightMatrix &right);
 
@@ -179,6 +180,7 @@ private:
   const MatmulBlocking &blocking;
   int64_t lanes;
   VectorType vectorType;
+  std::optional<WordProducts> words; // those of the problem, once declared
   Value threads; // how many there are, where the product is divided
 };
 

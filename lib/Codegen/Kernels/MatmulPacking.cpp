@@ -85,16 +85,15 @@ Value MatmulEmitter::packWord(IndexBuilder &b, const PanelRange &range,
         isInside, b.add(place, b.mul(range.matrix.columnStride, i)), place);
     elements.push_back(arith::SelectOp::create(b, isInside, load(next), zeros));
   }
-  return finishWords(b, range,
-                     problem.words->interleave(b, elements,
-                                               range.matrix.isUnsigned,
-                                               problem.sumType));
+  return finishWords(
+      b, range,
+      words->interleave(b, elements, range.matrix.isUnsigned, problem.sumType));
 }
 
 /// Words as the left or the right matrix has them in panels.
 Value MatmulEmitter::finishWords(IndexBuilder &b, const PanelRange &range,
-                                 Value words) {
-  return range.isLhs && movesLhs() ? problem.words->flipSigns(b, words) : words;
+                                 Value packed) {
+  return range.isLhs && movesLhs() ? words->flipSigns(b, packed) : packed;
 }
 
 /// The depth is rounded up to whole vectors, with zeros. As many rows as a
@@ -149,8 +148,7 @@ void MatmulEmitter::packWords(IndexBuilder &b, const PanelRange &range,
     Value values =
         loadElements(b, matrix, b.add(from, b.mul(k, size)), elements, mask);
     return finishWords(
-        b, range,
-        problem.words->make(b, values, matrix.isUnsigned, problem.sumType));
+        b, range, words->make(b, values, matrix.isUnsigned, problem.sumType));
   };
   // Few processors have masks for elements this small, so only the last vector
   // has one.

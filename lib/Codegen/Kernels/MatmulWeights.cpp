@@ -60,9 +60,7 @@ SmallVector<Value> MatmulEmitter::loadCodes(IndexBuilder &b, Value offset,
     for (int64_t i = 0; i < kCodesOfWord; ++i) {
       Value code = vector::LoadOp::create(b, bytes, weights.codes,
                                           b.add(offset, i * lanes));
-      code = weights.isUnsigned
-                 ? arith::ExtUIOp::create(b, ints, code).getResult()
-                 : arith::ExtSIOp::create(b, ints, code).getResult();
+      code = extend(b, code, b.getI32Type(), weights.isUnsigned);
       codes.push_back(arith::SIToFPOp::create(b, vectorType, code));
     }
     return codes;
@@ -95,13 +93,7 @@ Value MatmulEmitter::loadTerm(IndexBuilder &b, Value term, Value offset,
   Type element = memory.getElementType();
   Value value =
       vector::LoadOp::create(b, VectorType::get(lanes, element), term, offset);
-  if (element.isF32())
-    return value;
-  if (isa<FloatType>(element))
-    return arith::ExtFOp::create(b, vectorType, value);
-  if (isUnsigned)
-    return arith::UIToFPOp::create(b, vectorType, value);
-  return arith::SIToFPOp::create(b, vectorType, value);
+  return extend(b, value, b.getF32Type(), isUnsigned);
 }
 
 /// What is subtracted from codes.

@@ -12,6 +12,8 @@
 
 #include "PackedWeights.h"
 
+#include "WordProducts.h"
+
 #include "relax-mlir/IR/RelaxDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -164,15 +166,6 @@ static Value unpackElement(ImplicitLocOpBuilder &b, Value code, Value scale,
                            Value zero, const PackedWeights &weights,
                            unsigned depthLoop) {
   Type f32 = b.getF32Type(), i32 = b.getI32Type();
-  auto widen = [&](Value value, bool isUnsigned) -> Value {
-    if (value.getType().isF32())
-      return value;
-    if (isa<FloatType>(value.getType()))
-      return arith::ExtFOp::create(b, f32, value);
-    if (isUnsigned)
-      return arith::UIToFPOp::create(b, f32, value);
-    return arith::SIToFPOp::create(b, f32, value);
-  };
   auto integer = [&](int64_t value) -> Value {
     return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
   };
@@ -186,9 +179,9 @@ static Value unpackElement(ImplicitLocOpBuilder &b, Value code, Value scale,
     code = arith::SubIOp::create(b, code, integer(weights.getBias()));
   }
   Value difference = arith::SubFOp::create(
-      b, widen(code, weights.bits == 8 && weights.isUnsigned),
-      widen(zero, weights.isUnsignedZero));
-  return arith::MulFOp::create(b, difference, widen(scale, false));
+      b, extend(b, code, f32, weights.bits == 8 && weights.isUnsigned),
+      extend(b, zero, f32, weights.isUnsignedZero));
+  return arith::MulFOp::create(b, difference, extend(b, scale, f32));
 }
 
 void mlir::relax::replaceWithPacked(const QuantizedWeights &weights,

@@ -33,6 +33,28 @@ Value mlir::relax::callIntrinsic(IndexBuilder &b, Operation *function,
       .getResult();
 }
 
+/// A type with the elements of another one, or a vector of as many.
+static Type cloneWith(Type type, Type element) {
+  auto vector = dyn_cast<VectorType>(type);
+  return vector ? Type(vector.clone(element)) : element;
+}
+
+Value mlir::relax::extend(ImplicitLocOpBuilder &b, Value value, Type element,
+                          bool isUnsigned) {
+  Type from = getElementTypeOrSelf(value.getType());
+  if (from == element)
+    return value;
+  Type type = cloneWith(value.getType(), element);
+  if (isa<FloatType>(from))
+    return arith::ExtFOp::create(b, type, value);
+  if (isa<FloatType>(element))
+    return isUnsigned ? arith::UIToFPOp::create(b, type, value).getResult()
+                      : arith::SIToFPOp::create(b, type, value).getResult();
+  if (isUnsigned)
+    return arith::ExtUIOp::create(b, type, value);
+  return arith::ExtSIOp::create(b, type, value);
+}
+
 //===----------------------------------------------------------------------===//
 // Choice
 //===----------------------------------------------------------------------===//
@@ -109,12 +131,6 @@ std::optional<WordProducts> WordProducts::find(const FactorType &lhs,
 // Words
 //===----------------------------------------------------------------------===//
 
-/// A type with the elements of another one, or a vector of as many.
-static Type cloneWith(Type type, Type element) {
-  auto vector = dyn_cast<VectorType>(type);
-  return vector ? Type(vector.clone(element)) : element;
-}
-
 static Value splat(IndexBuilder &b, Type type, int64_t value) {
   TypedAttr attr = b.getIntegerAttr(getElementTypeOrSelf(type), value);
   if (auto vector = dyn_cast<VectorType>(type))
@@ -129,15 +145,10 @@ static Value bitcast(IndexBuilder &b, Type type, Value value) {
 }
 
 /// Elements as they are in words.
-Value WordProducts::extend(IndexBuilder &b, Value elements,
-                           bool isUnsigned) const {
-  Type element = getElementTypeOrSelf(elements.getType());
-  if (kind != Kind::Shorts || element.isInteger(16))
-    return elements;
-  Type type = cloneWith(elements.getType(), b.getI16Type());
-  if (isUnsigned)
-    return arith::ExtUIOp::create(b, type, elements);
-  return arith::ExtSIOp::create(b, type, elements);
+Value WordProducts::widen(IndexBuilder &b, Value elements,
+                          bool isUnsigned) const {
+  return kind == Kind::Shorts ? extend(b, elements, b.getI16Type(), isUnsigned)
+                              : elements;
 }
 
 Value WordProducts::interleave(IndexBuilder &b, ArrayRef<Value> elements,
@@ -146,7 +157,7 @@ Value WordProducts::interleave(IndexBuilder &b, ArrayRef<Value> elements,
   int64_t bits = 32 / size();
   Value result;
   for (auto [i, each] : llvm::enumerate(elements)) {
-    Value element = extend(b, each, isUnsigned);
+    Value element = widen(b, each, isUnsigned);
     Type integer = cloneWith(words, b.getIntegerType(bits));
     Value part = arith::ExtUIOp::create(b, words, bitcast(b, integer, element));
     if (i == 0) {
@@ -163,7 +174,7 @@ Value WordProducts::make(IndexBuilder &b, Value elements, bool isUnsigned,
                          Type word) const {
   auto type = cast<VectorType>(elements.getType());
   auto words = VectorType::get(type.getNumElements() / size(), word);
-  return vector::BitCastOp::create(b, words, extend(b, elements, isUnsigned));
+  return vector::BitCastOp::create(b, words, widen(b, elements, isUnsigned));
 }
 
 Value WordProducts::flipSigns(IndexBuilder &b, Value words) const {

@@ -33,6 +33,10 @@ struct FactorType {
   bool isUnsigned = false;
 };
 
+/// An element, or a vector of them, of a wider type.
+Value extend(ImplicitLocOpBuilder &b, Value value, Type element,
+             bool isUnsigned = false);
+
 /// Declares an intrinsic of LLVM in the module that the builder is in: a
 /// function of that name, of which bufferization knows that it has no memory.
 Operation *declareIntrinsic(IndexBuilder &b, StringRef name,
@@ -92,7 +96,7 @@ private:
   };
 
   explicit WordProducts(Kind kind) : kind(kind) {}
-  Value extend(IndexBuilder &b, Value elements, bool isUnsigned) const;
+  Value widen(IndexBuilder &b, Value elements, bool isUnsigned) const;
   VectorType getFactorType(IndexBuilder &b, int64_t lanes) const;
   Value multiplyAddShorts(IndexBuilder &b, Value lhs, Value rhs,
                           Value sum) const;
