@@ -12,7 +12,7 @@ from mlir import ir
 
 from .. import op
 from .padding import padded, spread
-from .tensors import cast, shape_of
+from .tensors import cast, number, shape_of
 
 CONVOLUTIONS = {1: op.nn.conv1d, 2: op.nn.conv2d, 3: op.nn.conv3d}
 """By the number of spatial dimensions."""
@@ -82,6 +82,22 @@ def widened(x: ir.Value, weight: ir.Value, dtype: str) -> tuple[ir.Value, ir.Val
     if first == second and (first == dtype or first.startswith(("float", "bfloat"))):
         return x, weight
     return cast(x, dtype), cast(weight, dtype)
+
+
+def unsigned_bytes(x: ir.Value, zero: Any) -> tuple[ir.Value, Any]:
+    """Return integers of 8 bits as unsigned ones, and their zero point, an int or int32."""
+    if x.type.dtype == "uint8":
+        return x, zero
+    wide = op.add(op.astype(x, "int16"), number(128, "int16"))
+    moved = zero + 128 if isinstance(zero, int) else op.add(zero, number(128, "int32"))
+    return op.astype(wide, "uint8"), moved
+
+
+def with_padding(x: ir.Value, padding: Sequence[int], value: int) -> ir.Value:
+    """Return a tensor with a number around it: before each spatial dimension, then after each."""
+    count = len(padding) // 2
+    widths = [padding[i + side] for i in range(count) for side in (0, count)]
+    return op.nn.pad(x, [0, 0, 0, 0, *widths], "constant", value)
 
 
 def along_channels(value: ir.Value, rank: int) -> ir.Value:

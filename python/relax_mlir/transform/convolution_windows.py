@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from mlir import ir
 
 from .. import op
+from ..composites.convolution import with_padding
 from .operations import text_attribute
 from .rewriting import dims_of
 
@@ -124,19 +125,13 @@ class ConvWindow:
             What is added around it.
         """
         if self.is_padded:
-            data = self.padded(data, pad_value)
+            data = with_padding(data, self.padding, pad_value)
         parts = [data]
         if not all(size == 1 for size in (*self.sizes, *self.strides)):
             parts = self._parts(data)
         together = op.concat(parts, 1) if len(parts) > 1 else parts[0]
         batch, rows, *_ = together.type.shape
         return op.reshape(together, [batch, rows, -1])
-
-    def padded(self, data: ir.Value, pad_value: int) -> ir.Value:
-        """Return data with all that windows see of it."""
-        count = len(self.sizes)
-        widths = [self.padding[i + side] for i in range(count) for side in (0, count)]
-        return op.nn.pad(data, [0, 0, 0, 0, *widths], "constant", pad_value)
 
     def _parts(self, data: ir.Value) -> list[ir.Value]:
         """Return the element at each place of a window, of all windows."""

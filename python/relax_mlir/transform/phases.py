@@ -82,8 +82,8 @@ def _foldings(options: CompileOptions) -> list[Pass]:
     }
     passes: list[Any] = [simplify(join=False)]
     # Processors of the host multiply pairs of integers from SSE2 on.
-    if options.integer_products and not options.device and "sse2" in options.features.split(","):
-        is_direct = "avx512vnni" in options.features.split(",")
+    if options.integer_products and not options.device and _has(options, "sse2"):
+        is_direct = _has(options, "avx512vnni")
         passes.append(FakeQuantizationToInteger(has_byte_convolutions=is_direct, worthwhile=True))
     passes += [ConvertLayout(layouts), ExpandConv1D(), FoldBatchnormToConv2D(), FlattenConv3D()]
     if options.fuse and options.combine_matmuls:
@@ -92,16 +92,19 @@ def _foldings(options: CompileOptions) -> list[Pass]:
     return [*passes, TransposeQuantizedWeights(), FoldConstant()]
 
 
+def _has(options: CompileOptions, feature: str) -> bool:
+    return feature in options.features.split(",")
+
+
 def _has_byte_products(options: CompileOptions) -> bool:
     """Say whether a processor multiplies bytes by one instruction, as WordProducts.cpp does."""
-    return not {"avxvnni", "avx512vnni"}.isdisjoint(options.features.split(","))
+    return _has(options, "avxvnni") or _has(options, "avx512vnni")
 
 
 def _has_bfloat_products(options: CompileOptions) -> bool:
     """Say whether a processor multiplies bf16 faster than float32, as WordProducts.cpp does."""
-    features = options.features.split(",")
-    is_wide = options.vector_bits == 512
-    return is_wide and "avx512bf16" in features and "avx512fp16" not in features
+    is_fast = _has(options, "avx512bf16") and not _has(options, "avx512fp16")
+    return is_fast and options.vector_bits == 512
 
 
 def _has_kernel_of_halves(operation: ir.Operation) -> bool:

@@ -20,7 +20,8 @@ from .fold_constant import constant_values, is_computed_of_constants
 from .operations import rank_of
 from .pass_context import PassContext
 from .python_pass import module_pass
-from .rewriting import dims_of, dtype_of, made_by, rewrite_operation
+from .quantized_tensors import Quantized
+from .rewriting import dims_of, dtype_of, rewrite_operation
 from .transpose_weights import transpose_quantized_weights
 
 # The largest code of a row; its negative is used as well.
@@ -110,22 +111,21 @@ class _Product:
     def match(found: ir.Operation) -> _Product | None:
         if found.name != "relax.matmul":
             return None
-        data, weight = found.operands
-        made = made_by(weight, "relax.dequantize")
-        floats = {str(dtype_of(each)) for each in (data, weight, found.results[0])}
-        if made is None or floats != {"float32"} or not rank_of(data) or data.type.vdevice:
+        data, weight = found.operands[0], Quantized.match(found.operands[1])
+        are_floats = dtype_of(data) == dtype_of(found.results[0]) == "float32"
+        if weight is None or not are_floats or not rank_of(data) or data.type.vdevice:
             return None
-        has_blocks = "block_size" in made.attributes and made.attributes["block_size"].value
-        dims = dims_of(weight)
-        axis = made.attributes["axis"].value if "axis" in made.attributes else -1
-        numbers = [dims_of(each) for each in made.operands[1:]]
-        has_columns = axis in (-1, 1) or all(each is not None and not each for each in numbers)
+        dims = dims_of(weight.codes)
         depth = dims[0].value if dims is not None and len(dims) == 2 else None
-        fits = depth is not None and depth <= _MOST_DEPTH and not has_blocks and has_columns
-        is_constant = all(map(is_computed_of_constants, made.operands))
-        if not fits or not is_constant or dtype_of(made.operands[0]) != "int8":
+        constants = [weight.codes, *weight.parameters]
+        fits = depth is not None and depth <= _MOST_DEPTH and dtype_of(weight.codes) == "int8"
+        if (
+            not fits
+            or not weight.has_channels(1)
+            or not all(map(is_computed_of_constants, constants))
+        ):
             return None
-        return _Product(found, list(made.operands))
+        return _Product(found, constants)
 
 
 def _write(codes: np.ndarray, scale: np.ndarray, found: ir.Operation) -> ir.Value:

@@ -11,6 +11,7 @@ import numpy as np
 from mlir import ir
 
 from .. import op
+from ..composites.convolution import unsigned_bytes, with_padding
 from ..core.expr import const
 from ..core.ir_module import IRModule
 from ..core.variables import walk
@@ -21,14 +22,11 @@ from .fold_constant import constant_values, is_computed_of_constants
 from .operations import rank_of
 from .pass_context import PassContext
 from .python_pass import module_pass
+from .quantized_tensors import CODES, Quantized, has_one_element
 from .reciprocal_scales import multiply_by_reciprocals, scalings_of
-from .rewriting import dims_of, dtype_of, made_by, rewrite_operation
+from .rewriting import dtype_of, rewrite_operation
 from .transpose_weights import transpose_quantized_weights
 
-# The least and the greatest code of each type.
-_CODES = {"int8": (-128, 127), "uint8": (0, 255)}
-# The types of zero points: floats may be between codes.
-_ZEROS = ("int8", "uint8", "int16", "int32")
 # What the greatest sum has to be below.
 _SUMS = 1 << 31
 
@@ -119,58 +117,18 @@ class FakeQuantizationToInteger:
 
 
 @dataclass(frozen=True)
-class _Quantized:
-    """The operands of a `dequantize` of codes of 8 bits to `float32`."""
-
-    codes: ir.Value
-    scale: ir.Value
-    zero: ir.Value
-    axis: int
-
-    @staticmethod
-    def match(value: ir.Value) -> _Quantized | None:
-        found = made_by(value, "relax.dequantize")
-        if found is None or dtype_of(value) != "float32":
-            return None
-        codes, scale, zero = found.operands
-        if codes.type.vdevice is not None:
-            return None
-        rank = rank_of(codes)
-        has_blocks = "block_size" in found.attributes and found.attributes["block_size"].value
-        if not rank or has_blocks or dtype_of(codes) not in _CODES or dtype_of(zero) not in _ZEROS:
-            return None
-        axis = found.attributes["axis"].value if "axis" in found.attributes else -1
-        return _Quantized(codes, scale, zero, axis % rank)
-
-    @property
-    def parameters(self) -> tuple[ir.Value, ir.Value]:
-        """The scale and the zero point."""
-        return self.scale, self.zero
-
-    def has_channels(self, axis: int) -> bool:
-        """Whether it has one scale and zero point, or one for each index of an axis."""
-        return axis == self.axis or all(map(_is_number, self.parameters))
-
-
-def _is_number(value: ir.Value) -> bool:
-    """Say whether a tensor has one element."""
-    dims = dims_of(value)
-    return dims is not None and all(dim.value == 1 for dim in dims)
-
-
-@dataclass(frozen=True)
 class _Product:
     """A product of two quantized tensors, the second one of which is constant."""
 
     operation: ir.Operation
-    data: _Quantized
-    weight: _Quantized
+    data: Quantized
+    weight: Quantized
     #: Of a convolution.
     window: ConvWindow | None = None
 
     @staticmethod
     def match(found: ir.Operation) -> _Product | None:
-        data, weight = map(_Quantized.match, found.operands)
+        data, weight = map(Quantized.match, found.operands)
         if data is None or weight is None or dtype_of(found.results[0]) != "float32":
             return None
         window = None
@@ -180,7 +138,7 @@ class _Product:
             window = ConvWindow.match(found)
             fits = window is not None and weight.has_channels(0)
         is_constant = all(map(is_computed_of_constants, (weight.codes, *weight.parameters)))
-        if not fits or not all(map(_is_number, data.parameters)) or not is_constant:
+        if not fits or not all(map(has_one_element, data.parameters)) or not is_constant:
             return None
         return _Product(found, data, weight, window)
 
@@ -231,7 +189,7 @@ class _Integers:
         The result that was written, if it is reshaped from a matrix.
     """
 
-    data: _Quantized
+    data: Quantized
     weight: np.ndarray
     scale: np.ndarray
     data_scale: np.float32 | ir.Value
@@ -298,14 +256,10 @@ class _Integers:
 
     def _convolution(self, found: ir.Operation, window: ConvWindow) -> ir.Value:
         """Write a convolution of unsigned codes, which kernels multiply by signed weights."""
-        codes, zero = self.data.codes, self._zero()
-        if dtype_of(codes) == "int8":
-            wide = op.add(op.astype(codes, "int16"), const(128, "int16"))
-            codes = op.astype(wide, "uint8")
-            zero = zero + 128 if isinstance(zero, int) else op.add(zero, const(128))
+        codes, zero = unsigned_bytes(self.data.codes, self._zero())
         padding = window.padding
         if window.is_padded and isinstance(zero, int) and zero != 0:
-            codes, padding = window.padded(codes, zero), [0] * len(padding)
+            codes, padding = with_padding(codes, padding, zero), [0] * len(padding)
         convolution = getattr(op.nn, found.name.removeprefix("relax."))
         total = convolution(
             codes, const(self.weight), window.strides, padding, window.dilation, window.groups,
@@ -340,7 +294,7 @@ class _Integers:
 
 def _largest_sum(numbers: np.ndarray, channel: int, zero: int | ir.Value, dtype: str) -> int:
     """Return a bound of the magnitudes of sums of a product with codes of a type."""
-    low, high = _CODES[dtype]
+    low, high = CODES[dtype]
     reach = max(high - zero, zero - low) if isinstance(zero, int) else high - low
     others = tuple(axis for axis in range(numbers.ndim) if axis != channel)
     sums = np.abs(numbers).sum(others, dtype="int64")

@@ -14,8 +14,8 @@ from .. import op
 from ..core.expr import const
 from ..op._ops_gen import ELEMENTWISE
 from .fold_constant import constant_values, is_computed_of_constants
-from .operations import copy_operation
-from .rewriting import dims_of, dtype_of, rewrite_operation
+from .operations import copy_operation, rank_of
+from .rewriting import dtype_of, rewrite_operation
 
 
 def multiply_by_reciprocals(scalings: Iterable[ir.Operation]) -> None:
@@ -60,10 +60,10 @@ def scalings_of(value: ir.Value) -> Iterator[ir.Operation]:
     pending, seen = [value], {value}
     while pending:
         each = pending.pop()
+        if dtype_of(each) != "float32":
+            continue
         for use in each.uses:
             user = use.owner.operation
-            if dtype_of(each) != "float32":
-                continue
             if use.operand_number == 0 and _is_scaling(user):
                 yield user
             elif user.name in ELEMENTWISE and user.results[0] not in seen:
@@ -75,10 +75,7 @@ def _is_scaling(user: ir.Operation) -> bool:
     if user.name not in ("relax.divide", "relax.quantize"):
         return False
     scale = user.operands[1]
-    dims = dims_of(scale)
-    if dims is None or any(dim.value != 1 for dim in dims) or dtype_of(scale) != "float32":
+    if rank_of(scale) != 0 or dtype_of(scale) != "float32" or not is_computed_of_constants(scale):
         return False
     rounds = all(use.owner.name == "relax.round" for use in user.results[0].uses)
-    is_rounded = user.name == "relax.quantize" or rounds
-    # A scale of more dimensions than what it divides would give it more.
-    return is_rounded and not dims and is_computed_of_constants(scale)
+    return user.name == "relax.quantize" or rounds

@@ -17,6 +17,8 @@ from ...composites.convolution import (
     Convolution,
     along_channels,
     transposed,
+    unsigned_bytes,
+    with_padding,
 )
 from ...composites.pooling import places_of_largest
 from ...composites.tensors import cast, number, product, size
@@ -264,19 +266,14 @@ def is_zero(value: ir.Value) -> bool:
 
 def _byte_convolution(node: Node, x: ir.Value, shift: int, weight: ir.Value) -> ir.Value:
     """Return the convolution of `x - shift`, which is padded with zeros, by signed bytes."""
-    if x.type.dtype == "int8":
-        x = op.astype(op.add(op.astype(x, "int16"), number(128, "int16")), "uint8")
-        shift += 128
+    x, shift = unsigned_bytes(x, shift)
     padding, attributes = window_attributes(node, x, weight)
     if shift != 0 and any(padding):
-        count = len(padding) // 2
-        widths = [padding[i + side] for i in range(count) for side in (0, count)]
-        x = op.nn.pad(x, [0, 0, 0, 0, *widths], "constant", shift)
-        padding = [0] * len(padding)
-    count = rank_of(x) - 2
-    total = CONVOLUTIONS[count](x, weight, padding=padding, out_dtype="int32", **attributes)
+        x, padding = with_padding(x, padding, shift), [0] * len(padding)
+    convolution = CONVOLUTIONS[rank_of(x) - 2]
+    total = convolution(x, weight, padding=padding, out_dtype="int32", **attributes)
     if shift == 0:
         return total
     sums = op.sum(op.astype(weight, "int32"), list(range(1, rank_of(weight))))
     added = op.multiply(sums, number(shift, "int32"))
-    return op.subtract(total, op.expand_dims(added, list(range(1, count + 1))))
+    return op.subtract(total, along_channels(added, rank_of(x)))
