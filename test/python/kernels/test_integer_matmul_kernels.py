@@ -138,6 +138,19 @@ def wide_left_transposed(x: Any, y: Any) -> Any:
     return matmul(permute_dims(x, [1, 0]), y, "int32")
 
 
+def check_wide(x: np.ndarray, y: np.ndarray, **options: Any) -> None:
+    """Compare sums of 32 bits, with each matrix as it is and transposed."""
+    expected = x.astype("int32") @ y.astype("int32")
+    result = run(wide, (("m", "k"), ("k", "n")), "compiled", x, y, **options)
+    np.testing.assert_array_equal(result, expected)
+    right = np.ascontiguousarray(y.T)
+    result = run(wide_transposed, (("m", "k"), ("n", "k")), "compiled", x, right, **options)
+    np.testing.assert_array_equal(result, expected)
+    left = np.ascontiguousarray(x.T)
+    result = run(wide_left_transposed, (("k", "m"), ("k", "n")), "compiled", left, y, **options)
+    np.testing.assert_array_equal(result, expected)
+
+
 PAIRED = ["int8", "uint8", "int16", "uint16"]
 
 
@@ -148,16 +161,7 @@ PAIRED = ["int8", "uint8", "int16", "uint16"]
 def test_sums_of_pairs(bits: int, dtype: str, m: int, n: int, k: int) -> None:
     """Sums of 32 bits, for which processors multiply two elements of the depth at a time."""
     x, y = numbers(m, k, dtype=dtype), numbers(k, n, dtype=dtype)
-    expected = x.astype("int32") @ y.astype("int32")
-    options = {"vector_bits": bits}
-    result = run(wide, (("m", "k"), ("k", "n")), "compiled", x, y, **options)
-    np.testing.assert_array_equal(result, expected)
-    right = np.ascontiguousarray(y.T)
-    result = run(wide_transposed, (("m", "k"), ("n", "k")), "compiled", x, right, **options)
-    np.testing.assert_array_equal(result, expected)
-    left = np.ascontiguousarray(x.T)
-    result = run(wide_left_transposed, (("k", "m"), ("k", "n")), "compiled", left, y, **options)
-    np.testing.assert_array_equal(result, expected)
+    check_wide(x, y, vector_bits=bits)
 
 
 @pytest.mark.parametrize("dtype", PAIRED)
@@ -177,26 +181,20 @@ def test_batches_of_pairs(exec_mode: str, dtype: str) -> None:
     np.testing.assert_array_equal(result, x.astype("int32") @ y.astype("int32"))
 
 
-# With and without instructions that multiply bytes, whatever this machine has.
-WITHOUT = ("sse2",)
+# What this machine has, and none of the instructions that multiply bytes.
+FEATURES = ["", "sse2"]
 
 
-@pytest.mark.parametrize("features", ["", *WITHOUT])
+@pytest.mark.parametrize("features", FEATURES)
 @pytest.mark.parametrize("dtypes", list(itertools.product(["int8", "uint8"], repeat=2)))
 @FEW
 @given(m=SIZES, n=SIZES, k=SIZES)
 def test_bytes_of_any_signs(features: str, dtypes: tuple[str, str], m: int, n: int, k: int) -> None:
     x, y = numbers(m, k, dtype=dtypes[0]), numbers(k, n, dtype=dtypes[1])
-    expected = x.astype("int32") @ y.astype("int32")
-    options = {"features": features}
-    result = run(wide, (("m", "k"), ("k", "n")), "compiled", x, y, **options)
-    np.testing.assert_array_equal(result, expected)
-    right = np.ascontiguousarray(y.T)
-    result = run(wide_transposed, (("m", "k"), ("n", "k")), "compiled", x, right, **options)
-    np.testing.assert_array_equal(result, expected)
+    check_wide(x, y, features=features)
 
 
-@pytest.mark.parametrize("features", ["", *WITHOUT])
+@pytest.mark.parametrize("features", FEATURES)
 @pytest.mark.parametrize("dtypes", list(itertools.product(["int8", "uint8"], repeat=2)))
 @pytest.mark.parametrize(("k", "n"), [(1, 60), (65, 130), (1900, 24), (3, 7)])
 def test_constants_of_any_signs(features: str, dtypes: tuple[str, str], k: int, n: int) -> None:
