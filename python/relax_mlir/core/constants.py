@@ -125,7 +125,7 @@ def tensor_attr(tensor: Any) -> ir.Attribute:
     size = reach + stored.itemsize if 0 not in shape else 0
     data = ctypes.string_at(tensor.data_ptr(), size) if size else b""
     bits = np.ndarray(shape, stored, data, 0, steps)
-    return bits_attr(np.ascontiguousarray(bits), dtype)
+    return bits_attr(np.asarray(bits, order="C"), dtype)
 
 
 def bytes_of(attr: ir.Attribute) -> bytes:

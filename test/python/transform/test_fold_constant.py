@@ -45,13 +45,15 @@ def test_folds_chains(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float8_e4m3fn", "float8_e5m2"])
-def test_folds_floats_that_numpy_lacks(dtype: str) -> None:
+@pytest.mark.parametrize(
+    "w", [np.float32([[1.0, -0.3, 1e-3], [0, 7.7, -2.51]]), np.array(0.7, "float32")]
+)
+def test_folds_floats_that_numpy_lacks(w: np.ndarray, dtype: str) -> None:
     torch = pytest.importorskip("torch")
-    w = np.float32([[1.0, -0.3, 1e-3], [0.0, 7.7, -2.51]])
     folded = FoldConstant()(build(lambda: op.permute_dims(op.astype(op.const(w), dtype))))
     assert names(folded) == ["relax.constant", "relax.return"]
     made = relax_mlir.VirtualMachine(relax_mlir.compile(folded, fold_constants=False))["main"]()
-    expected = torch.from_numpy(w).to(getattr(torch, dtype)).T
+    expected = torch.from_numpy(np.array(w.T)).to(getattr(torch, dtype))
     assert torch.equal(torch.from_dlpack(made).float(), expected.float())
 
 
