@@ -112,9 +112,7 @@ LogicalResult Emitter::emit(unsigned index) {
   ModulePart &part = parts.parts()[index];
   NativeTarget own = target;
   std::string error;
-  // Each thread needs a machine and a context.
-  std::unique_ptr<llvm::TargetMachine> machine =
-      makeTargetMachine(own, optLevel, error);
+  llvm::TargetMachine *machine = getTargetMachine(own, optLevel, error);
   if (!machine)
     return part.module.emitError(error);
   llvm::LLVMContext llvmContext;
@@ -175,7 +173,7 @@ LogicalResult mlir::relax::emitObject(ModuleOp module,
   object.target = target;
   std::string error;
   // Fills in the target, and says what is wrong with it once.
-  if (!makeTargetMachine(object.target, optLevel, error))
+  if (!getTargetMachine(object.target, optLevel, error))
     return module.emitError(error);
   MLIRContext *context = module.getContext();
   registerBuiltinDialectTranslation(*context);

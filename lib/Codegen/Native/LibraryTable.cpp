@@ -142,8 +142,8 @@ LogicalResult mlir::relax::emitLibraryTable(MLIRContext *context,
   object.target = target;
   Location loc = UnknownLoc::get(context);
   std::string error;
-  std::unique_ptr<llvm::TargetMachine> machine =
-      makeTargetMachine(object.target, /*optLevel=*/2, error);
+  llvm::TargetMachine *machine =
+      getTargetMachine(object.target, /*optLevel=*/2, error);
   if (!machine)
     return emitError(loc, error);
   llvm::LLVMContext llvmContext;

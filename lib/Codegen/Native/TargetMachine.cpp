@@ -27,6 +27,7 @@
 #include "llvm/TargetParser/Triple.h"
 
 #include <mutex>
+#include <tuple>
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -104,10 +105,8 @@ static std::string checkFeatures(const llvm::MCSubtargetInfo &info,
   return "";
 }
 
-std::unique_ptr<llvm::TargetMachine>
-mlir::relax::makeTargetMachine(NativeTarget &target, unsigned optLevel,
-                               std::string &error) {
-  initializeNativeTarget();
+/// Fills in what a target leaves to this machine.
+static void settleTarget(NativeTarget &target) {
   bool isHost = target.cpu == "host";
   if (target.triple.empty())
     target.triple = llvm::sys::getProcessTriple();
@@ -119,6 +118,10 @@ mlir::relax::makeTargetMachine(NativeTarget &target, unsigned optLevel,
     if (!given.empty())
       target.features += "," + given;
   }
+}
+
+static std::unique_ptr<llvm::TargetMachine>
+makeTargetMachine(const NativeTarget &target, std::string &error) {
   llvm::Triple triple(target.triple);
   if (triple.getArch() != llvm::Triple(llvm::sys::getProcessTriple()).getArch())
     initializeAllTargets();
@@ -147,13 +150,35 @@ mlir::relax::makeTargetMachine(NativeTarget &target, unsigned optLevel,
   llvm::TargetOptions options;
   // Not every linker makes .init_array of .ctors: lld and mold do not.
   options.UseInitArray = true;
-  auto level = llvm::CodeGenOpt::getLevel(static_cast<int>(optLevel));
   std::unique_ptr<llvm::TargetMachine> machine(backend->createTargetMachine(
-      triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
-      /*CM=*/std::nullopt, level.value_or(llvm::CodeGenOptLevel::Default)));
+      triple, target.cpu, target.features, options, llvm::Reloc::PIC_));
   if (!machine)
     error = "LLVM makes no code for " + target.triple;
   return machine;
+}
+
+/// What LLVM calls a level from 0 to 3.
+static llvm::CodeGenOptLevel getCodeGenLevel(unsigned optLevel) {
+  return llvm::CodeGenOpt::getLevel(static_cast<int>(optLevel))
+      .value_or(llvm::CodeGenOptLevel::Default);
+}
+
+llvm::TargetMachine *mlir::relax::getTargetMachine(NativeTarget &target,
+                                                   unsigned optLevel,
+                                                   std::string &error) {
+  initializeNativeTarget();
+  settleTarget(target);
+  using Key = std::tuple<std::string, std::string, std::string>;
+  static thread_local Key lastKey;
+  static thread_local std::unique_ptr<llvm::TargetMachine> last;
+  Key key(target.triple, target.cpu, target.features);
+  if (!last || key != lastKey) {
+    last = makeTargetMachine(target, error);
+    lastKey = std::move(key);
+  }
+  if (last)
+    last->setOptLevel(getCodeGenLevel(optLevel));
+  return last.get();
 }
 
 /// As the features say, which are those of LLVM.
@@ -246,8 +271,8 @@ std::optional<TargetDescription>
 mlir::relax::describeTarget(const NativeTarget &target, std::string &error) {
   TargetDescription description;
   description.target = target;
-  std::unique_ptr<llvm::TargetMachine> machine =
-      makeTargetMachine(description.target, /*optLevel=*/2, error);
+  llvm::TargetMachine *machine =
+      getTargetMachine(description.target, /*optLevel=*/2, error);
   if (!machine)
     return std::nullopt;
   const llvm::MCSubtargetInfo &info = *machine->getMCSubtargetInfo();

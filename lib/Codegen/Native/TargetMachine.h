@@ -19,9 +19,10 @@ namespace mlir::relax {
 void initializeNativeTarget();
 
 /// Fills in what `target` leaves to this machine. Returns null and sets `error`
-/// for a target that LLVM does not know.
-std::unique_ptr<llvm::TargetMachine>
-makeTargetMachine(NativeTarget &target, unsigned optLevel, std::string &error);
+/// for a target that LLVM does not know. Each thread keeps the last machine,
+/// which takes a millisecond to make: it is valid until the next call.
+llvm::TargetMachine *getTargetMachine(NativeTarget &target, unsigned optLevel,
+                                      std::string &error);
 
 /// Returns the features of the processor, of those that the runtime can query.
 std::vector<std::string>
