@@ -20,6 +20,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::relax {
 #define GEN_PASS_DEF_RELAXBFLOATSASBITSPASS
@@ -35,16 +36,38 @@ static bool hasBFloats(Type type) {
       .wasInterrupted();
 }
 
-static bool hasBFloats(Operation &op) {
-  auto isOne = [](Type type) { return hasBFloats(type); };
-  if (llvm::any_of(op.getOperandTypes(), isOne) ||
-      llvm::any_of(op.getResultTypes(), isOne))
-    return true;
-  return op.getAttrDictionary()
-      .walk<WalkOrder::PreOrder>(
-          [](BFloat16Type) { return WalkResult::interrupt(); })
-      .wasInterrupted();
+/// The type that an operation names besides those of its values.
+static Type getNamedType(Operation &op) {
+  return llvm::TypeSwitch<Operation *, Type>(&op)
+      .Case([](LLVM::AllocaOp alloca) { return alloca.getElemType(); })
+      .Case([](LLVM::GEPOp gep) { return gep.getElemType(); })
+      .Case([](LLVM::GlobalOp global) { return global.getGlobalType(); })
+      .Case([](LLVM::LLVMFuncOp function) { return function.getFunctionType(); })
+      .Default(Type());
 }
+
+namespace {
+/// Looks for the type in operations, and in each other type once.
+class BFloatFinder {
+public:
+  bool isIn(Operation &op) {
+    Type named = getNamedType(op);
+    auto isOne = [&](Type type) { return isIn(type); };
+    return llvm::any_of(op.getOperandTypes(), isOne) ||
+           llvm::any_of(op.getResultTypes(), isOne) || (named && isIn(named));
+  }
+
+private:
+  bool isIn(Type type) {
+    auto [found, isNew] = types.try_emplace(type, false);
+    if (isNew)
+      found->second = hasBFloats(type);
+    return found->second;
+  }
+
+  DenseMap<Type, bool> types;
+};
+} // namespace
 
 /// Whether an operation does the same with any type of as many bits.
 static bool movesBits(Operation &op) {
@@ -104,9 +127,10 @@ struct RelaxBFloatsAsBitsPass
   void runOnOperation() override {
     bool isNeeded = false;
     SmallVector<Factor> factors;
+    BFloatFinder finder;
     // The module lists constants, which are those of tensors.
     WalkResult walk = getOperation().walk([&](Operation *op) {
-      if (op == getOperation() || !hasBFloats(*op))
+      if (op == getOperation() || !finder.isIn(*op))
         return WalkResult::advance();
       isNeeded = true;
       if (auto call = dyn_cast<LLVM::CallOp>(op);
