@@ -81,26 +81,6 @@ static void buildShapes(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createRelaxAssignKernelDevicesPass());
 }
 
-/// Simplifies functions. From the bottom to the top it takes a third of the
-/// time, since what nothing uses goes first.
-static void addTidying(OpPassManager &pm) {
-  GreedyRewriteConfig config;
-  config.setUseTopDownTraversal(false);
-  pm.addPass(createCanonicalizerPass(config));
-  pm.addPass(createCSEPass());
-}
-
-/// Upstream's pipeline, which simplifies kernels only and not the functions
-/// that call them.
-static void addDeallocation(OpPassManager &pm) {
-  pm.addPass(memref::createExpandReallocPass());
-  pm.addPass(bufferization::createOwnershipBasedBufferDeallocationPass());
-  addTidying(pm.nest<func::FuncOp>());
-  pm.addPass(bufferization::createBufferDeallocationSimplificationPass());
-  pm.addPass(bufferization::createLowerDeallocationsPass());
-  addTidying(pm.nest<func::FuncOp>());
-}
-
 static void buildKernels(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createRelaxPrepareKernelsPass());
   if (options.emitKernels)
@@ -112,8 +92,7 @@ static void buildKernels(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
   pm.addPass(bufferization::createDropEquivalentBufferResultsPass());
   addTidying(pm.nest<func::FuncOp>());
-  pm.addNestedPass<func::FuncOp>(createRelaxMarkDeallocationsPass());
-  addDeallocation(pm);
+  pm.addPass(createRelaxDeallocateBuffersPass());
   pm.addPass(createConvertBufferizationToMemRefPass());
   pm.addPass(createRelaxMapKernelsToGPUPass());
   if (options.emitKernels)

