@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import dataclasses
 import os
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from mlir.passmanager import PassManager
 from .. import native, runtime
 from .._mlir_libs import _relax_mlir as _ext
 from ..artefact import Executable, LinkedCode, MachineCode
+from ..core.context import default_context
 from ..core.diagnostics import raise_errors
 from ..core.forks import compiling
 from ..core.ir_module import IRModule, ModuleLike, as_module
@@ -81,6 +84,35 @@ class _Dump:
         self.count += 1
 
 
+class _Pipelines(threading.local):
+    """The pipelines of a thread: to make their patterns takes as long as to run them on little."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, PassManager] = {}
+
+    @contextlib.contextmanager
+    def __call__(self, text: str) -> Iterator[PassManager]:
+        """Lend a pipeline for modules of the current context."""
+        pipeline = self._kept.pop(text, None) if self._is_kept() else None
+        if pipeline is None:
+            pipeline = PassManager.parse(text)
+            # Once for the phase: after each pass it takes as long as the passes.
+            pipeline.enable_verifier(False)
+        yield pipeline
+        if self._is_kept():
+            self._kept[text] = pipeline
+            if len(self._kept) > _NUM_PIPELINES:
+                del self._kept[next(iter(self._kept))]  # unused for the longest time
+
+    def _is_kept(self) -> bool:
+        """Say whether the current context is one that does not end before the pipeline."""
+        return ir.Context.current is default_context()
+
+
+_NUM_PIPELINES = 16
+_pipelines = _Pipelines()
+
+
 def _run_phase(name: str, module: ir.Module, options: CompileOptions) -> None:
     """Run a phase as a whole, or pass by pass where somebody watches."""
     context = PassContext.current()
@@ -88,10 +120,7 @@ def _run_phase(name: str, module: ir.Module, options: CompileOptions) -> None:
     if text is None or context.instruments:
         phase(name, options).execute(module, context)
         return
-    pipeline = PassManager.parse(text)
-    # Once for the phase: after each pass it takes as long as the passes.
-    pipeline.enable_verifier(False)
-    with raise_errors(module.context), compiling():
+    with _pipelines(text) as pipeline, raise_errors(module.context), compiling():
         pipeline.run(module.operation)
         module.operation.verify()
 
