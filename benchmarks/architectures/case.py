@@ -106,9 +106,10 @@ class Outputs(nn.Module):
 
     def forward(self, *arguments: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Return the tensors of the result, in order."""
+        if not self.names:
+            return tuple(_tensors(self.model(*arguments, **self.constants)))
         named = dict(zip(self.names, arguments, strict=True))
-        positional = () if self.names else arguments
-        return tuple(_tensors(self.model(*positional, **named, **self.constants)))
+        return tuple(_tensors(self.model(**named, **self.constants)))
 
 
 def _tensors(result: Any) -> list[torch.Tensor]:
