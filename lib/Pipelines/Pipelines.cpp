@@ -145,8 +145,8 @@ static void buildLLVM(OpPassManager &pm, const CompileOptions &options) {
   // what is lowered below asserts that there is none of it.
   pm.addNestedPass<func::FuncOp>(createRelaxWidenBoolMemrefsPass());
   pm.addNestedPass<func::FuncOp>(createRelaxLowerExpandShapePass());
-  pm.addNestedPass<func::FuncOp>(
-      createRelaxApproximateMathPass({options.fastMath}));
+  pm.addNestedPass<func::FuncOp>(createRelaxApproximateMathPass(
+      {options.fastMath, /*flushBF16=*/options.precision == "bf16"}));
   pm.addNestedPass<func::FuncOp>(createConvertVectorToSCFPass());
   pm.addNestedPass<func::FuncOp>(memref::createExpandStridedMetadataPass());
   pm.addNestedPass<func::FuncOp>(createLowerAffinePass());

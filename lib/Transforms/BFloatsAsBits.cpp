@@ -42,7 +42,8 @@ static Type getNamedType(Operation &op) {
       .Case([](LLVM::AllocaOp alloca) { return alloca.getElemType(); })
       .Case([](LLVM::GEPOp gep) { return gep.getElemType(); })
       .Case([](LLVM::GlobalOp global) { return global.getGlobalType(); })
-      .Case([](LLVM::LLVMFuncOp function) { return function.getFunctionType(); })
+      .Case(
+          [](LLVM::LLVMFuncOp function) { return function.getFunctionType(); })
       .Default(Type());
 }
 
@@ -115,30 +116,60 @@ static void replaceBFloats(Operation *root) {
 /// Whether a function is an intrinsic of LLVM, whose types are given.
 static bool isIntrinsic(StringRef name) { return name.starts_with("llvm."); }
 
-namespace {
-/// An operand of a call of an intrinsic, and its type.
-struct Factor {
-  OpOperand *operand;
-  Type type;
-};
+static bool callsIntrinsic(Operation *op) {
+  auto call = dyn_cast<LLVM::CallOp>(op);
+  return isa<LLVM::CallIntrinsicOp>(op) ||
+         (call && isIntrinsic(call.getCallee().value_or("")));
+}
 
+namespace {
+/// The types that a call of an intrinsic has before the replacement.
+struct IntrinsicCall {
+  explicit IntrinsicCall(Operation *op)
+      : op(op), operands(op->getOperandTypes()), results(op->getResultTypes()) {
+  }
+
+  void restoreTypes() const;
+
+  Operation *op;
+  SmallVector<Type> operands, results;
+};
+} // namespace
+
+void IntrinsicCall::restoreTypes() const {
+  OpBuilder b(op);
+  for (auto [operand, type] : llvm::zip_equal(op->getOpOperands(), operands))
+    if (operand.get().getType() != type)
+      operand.set(
+          LLVM::BitcastOp::create(b, op->getLoc(), type, operand.get()));
+  b.setInsertionPointAfter(op);
+  for (auto [result, type] : llvm::zip_equal(op->getResults(), results)) {
+    Type bits = result.getType();
+    if (bits == type)
+      continue;
+    result.setType(type);
+    auto cast = LLVM::BitcastOp::create(b, op->getLoc(), bits, result);
+    result.replaceAllUsesExcept(cast, cast);
+  }
+}
+
+namespace {
 struct RelaxBFloatsAsBitsPass
     : relax::impl::RelaxBFloatsAsBitsPassBase<RelaxBFloatsAsBitsPass> {
   void runOnOperation() override {
     bool isNeeded = false;
-    SmallVector<Factor> factors;
+    SmallVector<IntrinsicCall> calls;
     BFloatFinder finder;
     // The module lists constants, which are those of tensors.
     WalkResult walk = getOperation().walk([&](Operation *op) {
       if (op == getOperation() || !finder.isIn(*op))
         return WalkResult::advance();
       isNeeded = true;
-      if (auto call = dyn_cast<LLVM::CallOp>(op);
-          call && isIntrinsic(call.getCallee().value_or("")))
-        for (OpOperand &operand : call->getOpOperands())
-          if (hasBFloats(operand.get().getType()))
-            factors.push_back({&operand, operand.get().getType()});
-      return movesBits(*op) ? WalkResult::advance() : WalkResult::interrupt();
+      if (callsIntrinsic(op))
+        calls.emplace_back(op);
+      else if (!movesBits(*op))
+        return WalkResult::interrupt();
+      return WalkResult::advance();
     });
     if (!isNeeded || walk.wasInterrupted())
       return;
@@ -146,12 +177,8 @@ struct RelaxBFloatsAsBitsPass
       if (auto function = dyn_cast<LLVM::LLVMFuncOp>(op);
           !function || !isIntrinsic(function.getName()))
         replaceBFloats(&op);
-    for (const Factor &factor : factors) {
-      Operation *call = factor.operand->getOwner();
-      OpBuilder b(call);
-      factor.operand->set(LLVM::BitcastOp::create(
-          b, call->getLoc(), factor.type, factor.operand->get()));
-    }
+    for (const IntrinsicCall &call : calls)
+      call.restoreTypes();
   }
 };
 } // namespace

@@ -65,6 +65,26 @@ def test_fast_math_keeps_results_within_1(function) -> None:
     assert np.signbit(y[4]) and not np.signbit(y[3])
 
 
+@pytest.mark.parametrize("fast", [False, True])
+def test_gelu_is_close(fast: bool) -> None:
+    """1 + erf is computed as a whole: it has no digits to lose where erf is near -1."""
+    torch = pytest.importorskip("torch")
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorStructInfo(("n",), "float32"))
+    with bb.function("main", [x]):
+        bb.emit_func_output(bb.emit(op.nn.gelu(x)))
+    main = relax.VirtualMachine(relax.compile(bb, fast_math=fast))["main"]
+    special = [np.nan, np.inf, -np.inf, 0, -0.0, 1e-40, -1e-40, 3e38, -3e38, -13.43, -13.44]
+    numbers = np.concatenate([np.linspace(-15, 15, 1000003), special]).astype(np.float32)
+    exact = torch.nn.functional.gelu(torch.from_numpy(numbers).double()).numpy()
+    actual = np.from_dlpack(main(numbers))
+    np.testing.assert_array_equal(np.isnan(actual), np.isnan(exact))
+    close = np.isfinite(exact)
+    error = np.abs(actual[close] - exact[close])
+    assert np.all(error <= 2.0**-23 * np.maximum(np.abs(numbers[close]), 2.0**-126))
+    assert np.all(actual[close & (numbers < -14)] == 0)
+
+
 def test_fast_sines_are_close() -> None:
     x = _numbers()
     with np.errstate(invalid="ignore"):

@@ -66,6 +66,11 @@ struct CompileOptions : PassPipelineOptions<CompileOptions> {
   Option<bool> fastMath{*this, "fast-math",
                         llvm::cl::desc("Whether results may be less accurate"),
                         llvm::cl::init(false)};
+  Option<std::string> precision{
+      *this, "precision",
+      llvm::cl::desc("The floats that products are computed of: \"bf16\" "
+                     "allows numbers below 2^-126 to become 0"),
+      llvm::cl::init("f32")};
   Option<bool> profile{*this, "profile",
                        llvm::cl::desc("See convert-relax-to-llvm"),
                        llvm::cl::init(false)};

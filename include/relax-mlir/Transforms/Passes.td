@@ -441,10 +441,15 @@ def RelaxApproximateMathPass
     `sin`, `cos` and `tanh` have fewer digits; `docs/dev/math.md` says how many.
     An operation with the flag `afn` has them in any case. Powers of two are
     scaled by `vscalefps` where the target of the module has it.
+
+    With `flush-bf16`, vectors of 16 numbers are rounded to `bf16` by
+    `vcvtneps2bf16` where the target has it, instead of ten instructions.
   }];
   let options = [
     Option<"fast", "fast", "bool", /*default=*/"false",
-           "Whether results may be less accurate">
+           "Whether results may be less accurate">,
+    Option<"flushBF16", "flush-bf16", "bool", /*default=*/"false",
+           "Whether numbers below 2^-126 may become 0 as they become bf16">
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",

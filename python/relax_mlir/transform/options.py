@@ -50,7 +50,6 @@ _OF_PYTHON = {
     "fold_constants",
     "combine_matmuls",
     "integer_products",
-    "precision",
     "weights",
     "cuda_graph",
 }
@@ -98,7 +97,7 @@ class CompileOptions:
         floats of 16 bits, which are summed up in `float32`. Constants take half of the memory, and
         a few rows half of the time. What a function takes and returns stays as it is. See
         `relax_mlir.transform.ToMixedPrecision`; convolutions stay in `float32`, but on processors
-        that multiply `bfloat16` faster.
+        that multiply `bfloat16` faster. With "bf16", numbers below 2^-126 may become 0.
     weights : str
         How constant matrices of products are rounded, such as "int4-g32" or "int8"; "" leaves them
         as they are. See `relax_mlir.transform.CompressWeights`.

@@ -1,6 +1,7 @@
 // RUN: relax-opt %s -pass-pipeline='builtin.module(func.func(relax-approximate-math))' | FileCheck %s
 // RUN: relax-opt %s -pass-pipeline='builtin.module(func.func(relax-approximate-math{fast=true}))' | FileCheck %s --check-prefix=FAST
 // RUN: relax-opt %s -pass-pipeline='builtin.module(relax-attach-target{vector-bits=512 features=avx512f},func.func(relax-approximate-math))' | FileCheck %s --check-prefix=SCALEF
+// RUN: relax-opt %s -pass-pipeline='builtin.module(relax-attach-target{vector-bits=512 features=avx512f,avx512bf16},func.func(relax-approximate-math{flush-bf16}))' | FileCheck %s --check-prefix=FLUSH
 
 // Numbers and vectors become the same arithmetic, without calls and branches.
 
@@ -135,4 +136,41 @@ func.func @less_accurate(%x: f32) -> (f32, f32) {
   %0 = math.erf %x fastmath<afn> : f32
   %1 = math.tanh %x fastmath<afn> : f32
   return %0, %1 : f32, f32
+}
+
+// 1 + erf(x) is one exponential; the polynomials of erf, a product of x at
+// first, are there where something else needs it.
+// CHECK-LABEL: func.func @one_plus_erf
+// CHECK: %[[TWO:.*]] = arith.constant dense<2.0{{.*}}> : vector<16xf32>
+// CHECK: %[[ABOVE:.*]] = arith.subf %[[TWO]], %[[BELOW:.*]] : vector<16xf32>
+// CHECK: %[[IS_BELOW:.*]] = arith.cmpf olt, %arg0
+// CHECK-NEXT: %[[RESULT:.*]] = arith.select %[[IS_BELOW]], %[[BELOW]], %[[ABOVE]]
+// CHECK-NEXT: return %[[RESULT]]
+func.func @one_plus_erf(%x: vector<16xf32>) -> vector<16xf32> {
+  %one = arith.constant dense<1.0> : vector<16xf32>
+  %0 = math.erf %x : vector<16xf32>
+  %1 = arith.addf %one, %0 : vector<16xf32>
+  return %1 : vector<16xf32>
+}
+
+// CHECK-LABEL: func.func @erf_and_one_plus_erf
+// CHECK: math.copysign
+// CHECK: %[[SUM:.*]] = arith.addf %{{.*}}, %{{.*}} : f32
+// CHECK-NEXT: return %{{.*}}, %[[SUM]]
+func.func @erf_and_one_plus_erf(%x: f32) -> (f32, f32) {
+  %one = arith.constant 1.0 : f32
+  %0 = math.erf %x : f32
+  %1 = arith.addf %0, %one : f32
+  return %0, %1 : f32, f32
+}
+
+// CHECK-LABEL: func.func @round
+// CHECK-COUNT-2: arith.truncf
+// FLUSH-LABEL: func.func @round
+// FLUSH: llvm.call_intrinsic "llvm.x86.avx512bf16.cvtneps2bf16.512"(%arg0) : (vector<16xf32>) -> vector<16xbf16>
+// FLUSH: arith.truncf %{{.*}} : vector<8xf32> to vector<8xbf16>
+func.func @round(%x: vector<16xf32>, %y: vector<8xf32>) -> (vector<16xbf16>, vector<8xbf16>) {
+  %0 = arith.truncf %x : vector<16xf32> to vector<16xbf16>
+  %1 = arith.truncf %y : vector<8xf32> to vector<8xbf16>
+  return %0, %1 : vector<16xbf16>, vector<8xbf16>
 }

@@ -31,3 +31,16 @@ llvm.func @add(%x: bf16) -> bf16 {
   %0 = llvm.fadd %x, %x : bf16
   llvm.return %0 : bf16
 }
+
+// -----
+
+// Intrinsics keep their types.
+// CHECK-LABEL: llvm.func @round(
+// CHECK-SAME: %[[X:.*]]: vector<16xf32>) -> vector<16xi16>
+// CHECK: %[[ROUNDED:.*]] = llvm.call_intrinsic "llvm.x86.avx512bf16.cvtneps2bf16.512"(%[[X]]) : (vector<16xf32>) -> vector<16xbf16>
+// CHECK: %[[BITS:.*]] = llvm.bitcast %[[ROUNDED]] : vector<16xbf16> to vector<16xi16>
+// CHECK: llvm.return %[[BITS]]
+llvm.func @round(%x: vector<16xf32>) -> vector<16xbf16> {
+  %0 = llvm.call_intrinsic "llvm.x86.avx512bf16.cvtneps2bf16.512"(%x) : (vector<16xf32>) -> vector<16xbf16>
+  llvm.return %0 : vector<16xbf16>
+}

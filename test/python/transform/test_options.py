@@ -37,7 +37,7 @@ def accepts(name: str, value: str) -> bool:
 def test_pipelines_take_all_options() -> None:
     given = CompileOptions(device="cuda", device_arch="sm_90", features="sse2,avx512f")
     options = given.pipeline_options()
-    assert len(options) == len(dataclasses.fields(CompileOptions)) - 7  # those of Python
+    assert len(options) == len(dataclasses.fields(CompileOptions)) - 6  # those of Python
     assert all(accepts(name, value) for name, value in options.items())
     assert not accepts("opt-level", "3")
 
