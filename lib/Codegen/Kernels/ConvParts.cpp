@@ -96,6 +96,28 @@ SmallVector<Value> ConvTile::addProducts(IndexBuilder &b, ValueRange sums,
   return results;
 }
 
+/// Pixels are worth being lanes, as sums lie as the result does then: they need
+/// not be transposed, which counts where channels are few, and a tile has
+/// pixels of several rows, which counts where rows are short. It takes a copy
+/// of each window, which many output channels use. Vectors of 512 bits want
+/// many pixels, as the last tile of an image is larger, and no copies.
+bool ConvParts::prefersPixelLanes() const {
+  constexpr int64_t kFewLanes = 8, kManyChannels = 128, kManyPixels = 400;
+  if (words)
+    return true;
+  // Where the number of channels is not known, it is negative.
+  if (inChannels <= 0 || getDepth() <= 1)
+    return false;
+  if (blocking.lanes > kFewLanes) {
+    auto sums = cast<RankedTensorType>(op->getResult(0).getType());
+    auto image = RankedTensorType::get(sums.getShape().take_back(2), sumType);
+    return isPointwise() &&
+           (!image.hasStaticShape() || image.getNumElements() >= kManyPixels);
+  }
+  bool isStrided = rows.stride > 1 || columns.stride > 1;
+  return isPointwise() || (isStrided && outChannels >= kManyChannels);
+}
+
 ConvTile ConvParts::chooseTile(const TargetModel &target,
                                std::optional<int64_t> vectors) const {
   int64_t lanes = target.lanes(/*bits=*/32);

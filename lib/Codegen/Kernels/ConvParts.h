@@ -100,19 +100,8 @@ struct ConvParts {
   /// The number of products of a sum, where it is known.
   int64_t getDepth() const { return inChannels * rows.size * columns.size; }
 
-  /// Whether pixels are worth being lanes, so that sums lie as the result does:
-  /// they need not be transposed, which counts where channels are few, and a
-  /// tile has pixels of several rows, which counts where rows are short. It
-  /// takes a copy of each window, which many output channels use. Vectors of
-  /// 512 bits are longer than most rows are.
-  bool prefersPixelLanes() const {
-    constexpr int64_t kMostLanes = 8, kManyChannels = 128;
-    // Where the number of channels is not known, it is negative.
-    bool isStrided = rows.stride > 1 || columns.stride > 1;
-    return words ||
-           (blocking.lanes <= kMostLanes && inChannels > 0 && getDepth() > 1 &&
-            (isPointwise() || (isStrided && outChannels >= kManyChannels)));
-  }
+  /// Whether pixels are lanes, and not output channels.
+  bool prefersPixelLanes() const;
 
   /// The order in which panels have the dimensions of weights but for the
   /// output channels: rows of the window, then its columns and input channels,
