@@ -1,6 +1,7 @@
 """Models in files of ONNX, beside onnxruntime and OpenVINO: ``--files a.onnx b.onnx``.
 
-A model has one input of floats, of a known size. Results are compared with those of onnxruntime.
+A model has one input, of floats or of tokens, of a known size. Results are compared with those of
+onnxruntime.
 With `--precision bf16`, products are of such floats where a peer has them.
 `architectures/export_onnx.py` writes such files.
 """
@@ -56,9 +57,13 @@ def _input(path: Path) -> np.ndarray:
     inputs = [given for given in graph.input if given.name not in weights]
     sizes = [dim.dim_value for dim in inputs[0].type.tensor_type.shape.dim] if inputs else []
     dtype = inputs[0].type.tensor_type.elem_type if inputs else 0
-    if len(inputs) != 1 or dtype != onnx.TensorProto.FLOAT or 0 in sizes:
-        raise SystemExit(f"{path}: expected one input of float32, of a known size")
-    return np.random.default_rng(0).standard_normal(sizes, "float32")
+    if len(inputs) == 1 and 0 not in sizes:
+        rng = np.random.default_rng(0)
+        if dtype == onnx.TensorProto.FLOAT:
+            return rng.standard_normal(sizes, "float32")
+        if dtype == onnx.TensorProto.INT64:  # tokens, of a vocabulary of 100 or more
+            return rng.integers(1, 100, sizes)
+    raise SystemExit(f"{path}: expected one input of float32 or int64, of a known size")
 
 
 def _operators(path: Path) -> set[str]:
