@@ -115,6 +115,8 @@ target_compile_options(
         -fvisibility-inlines-hidden
         $<BUILD_INTERFACE:-Wall>
         $<BUILD_INTERFACE:-Wextra>
+        # More takes a tenth longer to build, and gains the compiler nothing.
+        $<BUILD_INTERFACE:$<$<CONFIG:Release>:-O2>>
         $<$<BOOL:${LLVM_ENABLE_ASSERTIONS}>:-UNDEBUG>
 )
 
