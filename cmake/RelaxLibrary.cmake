@@ -90,7 +90,7 @@ function(relax_library name)
     # Most of a file's time goes to templates of MLIR that all files instantiate.
     set_target_properties(
         ${name}
-        PROPERTIES UNITY_BUILD ${RELAX_MLIR_UNITY} UNITY_BUILD_BATCH_SIZE 16
+        PROPERTIES UNITY_BUILD ${RELAX_MLIR_UNITY} UNITY_BUILD_BATCH_SIZE 18
     )
 
     if(arg_PRECOMPILE)
