@@ -102,6 +102,10 @@ MatmulEmitter::Blocks MatmulEmitter::divide(IndexBuilder &b,
   } else {
     split(columnBlocks, rowBlocks, panels, 4);
     split(rowBlocks, columnBlocks, tiles, 8);
+    // To pack more is better than to leave a thread without a task.
+    tasks = b.min(tasks, threads);
+    split(columnBlocks, rowBlocks, panels, 1);
+    split(rowBlocks, columnBlocks, tiles, 2);
   }
   // Rounded up to tiles, they may be fewer.
   auto roundUp = [&](Value &blocks, Value count) {
