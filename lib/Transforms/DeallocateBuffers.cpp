@@ -63,10 +63,13 @@ static bool isFreed(memref::AllocOp alloc) {
 /// Whether nothing but a read or a write in the block of a buffer, or in a
 /// region of it, uses the buffer, or a view of it.
 static bool isLocal(memref::AllocOp alloc) {
+  Block *block = alloc->getBlock();
   SmallVector<Value> views = {alloc.getMemref()};
   while (!views.empty()) {
     Value view = views.pop_back_val();
     for (Operation *user : view.getUsers()) {
+      if (!block->findAncestorOpInBlock(*user))
+        return false;
       if (isa<ViewLikeOpInterface>(user) && user->getNumResults() == 1)
         views.push_back(user->getResult(0));
       else if (hasMemref(user->getResultTypes()) ||

@@ -75,3 +75,30 @@ func.func @returned() -> memref<4xf32> {
   %0 = memref.alloc() : memref<4xf32>
   return %0 : memref<4xf32>
 }
+
+// -----
+
+// A buffer that another block reads is freed after it there, and before where
+// control goes elsewhere.
+
+// CHECK-LABEL: func.func @blocks
+// CHECK: %[[BUFFER:.*]] = memref.alloc()
+// CHECK: scf.if
+// CHECK-NEXT: memref.dealloc %[[BUFFER]]
+// CHECK-NEXT: }
+// CHECK-NEXT: cf.cond_br
+// CHECK: memref.load %[[BUFFER]]
+// CHECK: memref.dealloc %[[BUFFER]]
+// CHECK-NOT: memref.dealloc
+func.func @blocks(%x: memref<4xf32>, %f: f32, %is_read: i1) {
+  %c0 = arith.constant 0 : index
+  %0 = memref.alloc() : memref<4xf32>
+  memref.store %f, %0[%c0] : memref<4xf32>
+  cf.cond_br %is_read, ^read, ^end
+^read:
+  %1 = memref.load %0[%c0] : memref<4xf32>
+  memref.store %1, %x[%c0] : memref<4xf32>
+  cf.br ^end
+^end:
+  return
+}
