@@ -26,6 +26,7 @@
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/Triple.h"
 
+#include <map>
 #include <mutex>
 #include <tuple>
 
@@ -121,7 +122,8 @@ static void settleTarget(NativeTarget &target) {
 }
 
 static std::unique_ptr<llvm::TargetMachine>
-makeTargetMachine(const NativeTarget &target, std::string &error) {
+makeTargetMachine(const NativeTarget &target, llvm::CodeGenOptLevel level,
+                  std::string &error) {
   llvm::Triple triple(target.triple);
   if (triple.getArch() != llvm::Triple(llvm::sys::getProcessTriple()).getArch())
     initializeAllTargets();
@@ -151,7 +153,8 @@ makeTargetMachine(const NativeTarget &target, std::string &error) {
   // Not every linker makes .init_array of .ctors: lld and mold do not.
   options.UseInitArray = true;
   std::unique_ptr<llvm::TargetMachine> machine(backend->createTargetMachine(
-      triple, target.cpu, target.features, options, llvm::Reloc::PIC_));
+      triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
+      /*CM=*/std::nullopt, level));
   if (!machine)
     error = "LLVM makes no code for " + target.triple;
   return machine;
@@ -168,17 +171,23 @@ llvm::TargetMachine *mlir::relax::getTargetMachine(NativeTarget &target,
                                                    std::string &error) {
   initializeNativeTarget();
   settleTarget(target);
+  // A machine for each level: the passes of one level leave options in their
+  // machine, such as the instruction selector, that others would read.
   using Key = std::tuple<std::string, std::string, std::string>;
+  using Level = llvm::CodeGenOptLevel;
   static thread_local Key lastKey;
-  static thread_local std::unique_ptr<llvm::TargetMachine> last;
+  static thread_local std::map<Level, std::unique_ptr<llvm::TargetMachine>>
+      machines;
   Key key(target.triple, target.cpu, target.features);
-  if (!last || key != lastKey) {
-    last = makeTargetMachine(target, error);
+  if (key != lastKey) {
+    machines.clear();
     lastKey = std::move(key);
   }
-  if (last)
-    last->setOptLevel(getCodeGenLevel(optLevel));
-  return last.get();
+  Level level = getCodeGenLevel(optLevel);
+  std::unique_ptr<llvm::TargetMachine> &machine = machines[level];
+  if (!machine)
+    machine = makeTargetMachine(target, level, error);
+  return machine.get();
 }
 
 /// As the features say, which are those of LLVM.
