@@ -297,8 +297,8 @@ Value ScalarBuilder::narrow(Value x, Type type) {
 }
 
 /// Only floats in range are converted; the others are replaced by a limit.
-/// All integers of the type are floats, too, so that floats are clamped before:
-/// by two instructions, the first of which makes the lowest integer of NaN.
+/// All integers of the type are floats, too, so that floats are clamped before,
+/// by two instructions, which may pass on a signaling NaN.
 Value ScalarBuilder::floatToShort(Value x, Type type, bool isUnsigned) {
   int width = type.getIntOrFloatBitWidth();
   double least = isUnsigned ? 0 : -std::ldexp(1.0, width - 1);
@@ -306,10 +306,8 @@ Value ScalarBuilder::floatToShort(Value x, Type type, bool isUnsigned) {
   Value high = constant(x, std::ldexp(1.0, isUnsigned ? width : width - 1) - 1);
   Value clamped = select(compare(Comparison::Gt, x, low), x, low);
   clamped = select(compare(Comparison::Lt, clamped, high), clamped, high);
-  if (!isUnsigned) {
-    Value isNumber = compare(Comparison::Eq, x, x);
-    clamped = select(isNumber, clamped, constant(x, 0));
-  }
+  Value isNumber = compare(Comparison::Eq, x, x);
+  clamped = select(isNumber, clamped, constant(x, 0));
   Value wide = arith::FPToSIOp::create(*this, getI32Type(), clamped);
   return arith::TruncIOp::create(*this, type, wide);
 }

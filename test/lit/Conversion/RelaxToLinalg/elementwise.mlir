@@ -130,7 +130,9 @@ relax.func @astype_same(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32> 
 // CHECK:         %[[ABOVE:.*]] = arith.select %[[IS_ABOVE]], %[[X]], %[[LOW]]
 // CHECK:         %[[HIGH:.*]] = arith.constant 2.550000e+02 : f32
 // CHECK:         %[[IS_BELOW:.*]] = arith.cmpf olt, %[[ABOVE]], %[[HIGH]]
-// CHECK:         %[[SAFE:.*]] = arith.select %[[IS_BELOW]], %[[ABOVE]], %[[HIGH]]
+// CHECK:         %[[CLAMPED:.*]] = arith.select %[[IS_BELOW]], %[[ABOVE]], %[[HIGH]]
+// CHECK:         %[[IS_NUMBER:.*]] = arith.cmpf oeq, %[[X]], %[[X]]
+// CHECK:         %[[SAFE:.*]] = arith.select %[[IS_NUMBER]], %[[CLAMPED]], %[[LOW]]
 // CHECK:         %[[WIDE:.*]] = arith.fptosi %[[SAFE]] : f32 to i32
 // CHECK:         arith.trunci %[[WIDE]] : i32 to i8
 relax.func @cast(%x: !relax.tensor<[n], f32>) -> !relax.tuple<!relax.tensor<[n], i32>, !relax.tensor<[n], ui8>> {
