@@ -33,13 +33,6 @@ namespace mlir::relax {
 using namespace mlir;
 using namespace mlir::relax;
 
-void mlir::relax::addTidying(OpPassManager &pm) {
-  GreedyRewriteConfig config;
-  config.setUseTopDownTraversal(false);
-  pm.addPass(createCanonicalizerPass(config));
-  pm.addPass(createCSEPass());
-}
-
 /// Upstream's pipeline, which simplifies kernels only and not the functions
 /// that call them.
 static void addDeallocation(OpPassManager &pm) {

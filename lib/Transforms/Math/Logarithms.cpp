@@ -1,0 +1,146 @@
+//===- Logarithms.cpp - Logarithms of each base -----------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The exponent of a float and the logarithm of its mantissa, to the base of
+// each function. Also e^x - 1 and log(1 + x) of doubles by those of libm.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ElementaryFunctions.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+/// (log(1 + f) - f + f^2 / 2) / f^3 for 1 + f from sqrt(1/2) to sqrt(2).
+constexpr double kLog[] = {
+    0.3333331048488617,   -0.24999986588954926, 0.20002226531505585,
+    -0.16669251024723053, 0.14218664169311523,  -0.12384336441755295,
+    0.11872928589582443,  -0.11789856851100922, 0.0691552460193634};
+
+/// A positive number is 2^exponent * (1 + fraction), and log(1 + fraction) is
+/// fraction - square / 2 + cubic.
+struct Logarithm {
+  Value exponent, fraction, square, cubic;
+};
+
+static Logarithm makeLog(MathBuilder &b, Value exponent, Value fraction) {
+  Value square = b.mul(fraction, fraction);
+  Value cubic = b.mul(b.polynomial(fraction, kLog), b.mul(square, fraction));
+  return {exponent, fraction, square, cubic};
+}
+
+/// The exponent of a normal number, and the mantissa from sqrt(1/2) to sqrt(2).
+static std::pair<Value, Value> splitFloat(MathBuilder &b, Value x) {
+  Value bits = b.bits(x);
+  Value exponent = b.shiftRight(b.subI(bits, b.bits(b.number(0x1.6a09e6p-1))),
+                                b.integer(23));
+  Value mantissa =
+      b.fromBits(b.subI(bits, b.shiftLeft(exponent, b.integer(23))));
+  return {exponent, mantissa};
+}
+
+static Logarithm reduceLog(MathBuilder &b, Value x) {
+  // Numbers that are not normal become so.
+  Value isSmall = b.compare(Pred::OLT, x, b.number(0x1p-126));
+  x = b.select(isSmall, b.mul(x, b.number(0x1p23)), x);
+  auto [exponent, mantissa] = splitFloat(b, x);
+  exponent = b.subI(exponent, b.select(isSmall, b.integer(23), b.integer(0)));
+  return makeLog(b, arith::SIToFPOp::create(b, b.f32(), exponent),
+                 b.sub(mantissa, b.number(1)));
+}
+
+/// The values of logarithms at 0, below it, at infinity and of NaN.
+static Value withLimits(MathBuilder &b, Value x, Value result) {
+  Value infinity = b.number(kInfinity), zero = b.number(0);
+  result = b.select(b.compare(Pred::OEQ, x, infinity), infinity, result);
+  result =
+      b.select(b.compare(Pred::OEQ, x, zero), b.number(-kInfinity), result);
+  // Unordered, too.
+  return b.select(b.compare(Pred::ULT, x, zero), b.number(kNaN), result);
+}
+
+static Value sumLog(MathBuilder &b, const Logarithm &log) {
+  Value rest = b.mulAdd(log.exponent, b.number(kLn2Low), log.cubic);
+  rest = b.mulAdd(log.square, b.number(-0.5), rest);
+  return b.mulAdd(log.exponent, b.number(kLn2High), b.add(log.fraction, rest));
+}
+
+Value mlir::relax::buildLog(MathBuilder &b, Value x) {
+  return withLimits(b, x, sumLog(b, reduceLog(b, x)));
+}
+
+/// The part of log(1 + fraction) that is not the fraction.
+static Value restOfLog(MathBuilder &b, const Logarithm &log) {
+  return b.mulAdd(log.square, b.number(-0.5), log.cubic);
+}
+
+Value mlir::relax::buildLog2(MathBuilder &b, Value x) {
+  Logarithm log = reduceLog(b, x);
+  Value rest = restOfLog(b, log);
+  // 1 / ln 2 is 1 and this.
+  Value factor = b.number(0x1.c551d94ae0bf8p-2);
+  Value sum = b.mulAdd(rest, factor, rest);
+  sum = b.add(b.mulAdd(log.fraction, factor, sum), log.fraction);
+  return withLimits(b, x, b.add(sum, log.exponent));
+}
+
+Value mlir::relax::buildLog10(MathBuilder &b, Value x) {
+  Logarithm log = reduceLog(b, x);
+  Value rest = restOfLog(b, log);
+  // 1 / ln 10 and log10(2), the first bits and the rest.
+  Value high = b.number(0.43359375), low = b.number(7.00731903251827651e-4);
+  Value sum = b.mul(b.add(log.fraction, rest), low);
+  sum = b.mulAdd(log.exponent, b.number(4.60503898119521374e-6), sum);
+  sum = b.mulAdd(rest, high, sum);
+  sum = b.mulAdd(log.fraction, high, sum);
+  return withLimits(b, x,
+                    b.mulAdd(log.exponent, b.number(0.301025390625), sum));
+}
+
+/// log(u) for u = 1 + x as rounded; what rounding lost goes to the fraction.
+Value mlir::relax::buildLog1p(MathBuilder &b, Value x) {
+  Value one = b.number(1);
+  Value u = b.add(one, x);
+  Value lost = b.sub(x, b.sub(u, one));
+  lost = b.select(b.compare(Pred::OGT, x, b.number(1e8)), b.number(0), lost);
+  auto [exponent, mantissa] = splitFloat(b, u);
+  Value most = b.integer(127);
+  Value bounded = arith::MinSIOp::create(b, exponent, most);
+  lost = b.mul(lost,
+               b.fromBits(b.shiftLeft(b.subI(most, bounded), b.integer(23))));
+  Logarithm log = makeLog(b, arith::SIToFPOp::create(b, b.f32(), exponent),
+                          b.add(b.sub(mantissa, one), lost));
+  return unlessTiny(b, x, 1e-8, withLimits(b, u, sumLog(b, log)));
+}
+
+//===----------------------------------------------------------------------===//
+// Doubles
+//===----------------------------------------------------------------------===//
+
+/// The formulas of upstream for these two, the exponential less 1 and the
+/// logarithm of 1 and x, lose all digits near 0. The errors of u = e^x and
+/// log(u) cancel, and so do those of u = 1 + x and u - 1.
+Value mlir::relax::buildExpM1OfDouble(MathBuilder &b, Value x) {
+  Value one = b.number64(1), minusOne = b.number64(-1);
+  Value u = math::ExpOp::create(b, x), difference = b.sub(u, one);
+  Value result = b.div(b.mul(difference, x), Value(math::LogOp::create(b, u)));
+  Value isSaturated =
+      arith::OrIOp::create(b, b.compare(Pred::OEQ, difference, minusOne),
+                           b.compare(Pred::OEQ, u, b.number64(kInfinity)));
+  result = b.select(isSaturated, difference, result);
+  return b.select(b.compare(Pred::OEQ, u, one), x, result);
+}
+
+Value mlir::relax::buildLog1pOfDouble(MathBuilder &b, Value x) {
+  Value one = b.number64(1), u = b.add(one, x);
+  Value log = math::LogOp::create(b, u);
+  Value result = b.div(b.mul(log, x), b.sub(u, one));
+  Value isEndless = b.compare(Pred::OEQ, u, b.number64(kInfinity));
+  result = b.select(isEndless, log, result);
+  return b.select(b.compare(Pred::OEQ, u, one), x, result);
+}
