@@ -460,6 +460,15 @@ MLIR_CAPI_EXPORTED intptr_t mlirRelaxGetNumPhases(void);
 MLIR_CAPI_EXPORTED MlirStringRef mlirRelaxPhaseGetName(intptr_t index);
 MLIR_CAPI_EXPORTED MlirStringRef mlirRelaxPhaseGetDescription(intptr_t index);
 
+/// The types whose products a target computes faster than those of float32.
+typedef struct {
+  bool int16, int8, bfloat16;
+} MlirRelaxFastProducts;
+
+/// `features` are those of the options of phases.
+MLIR_CAPI_EXPORTED MlirRelaxFastProducts
+mlirRelaxGetFastProducts(intptr_t vectorBits, MlirStringRef features);
+
 #ifdef __cplusplus
 }
 #endif

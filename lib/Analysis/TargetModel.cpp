@@ -55,6 +55,21 @@ bool TargetModel::has(StringRef feature) const {
   return llvm::is_contained(names, feature);
 }
 
+bool TargetModel::multipliesShorts() const { return has("sse2"); }
+
+bool TargetModel::multipliesBytes() const {
+  if (vectorBits == 512)
+    return has("avx512vnni") && has("avx512bw");
+  bool isFast = has("avxvnni") || has("avx512vnni");
+  return isFast && has(vectorBits == 256 ? "avx2" : "ssse3");
+}
+
+/// Processors of Intel take twice as long for it as for products of f32; of
+/// those that have it, they alone have arithmetic of f16, too.
+bool TargetModel::multipliesBFloats() const {
+  return vectorBits == 512 && has("avx512bf16") && !has("avx512fp16");
+}
+
 TargetModel TargetModel::get(Operation *op) {
   auto query = [&](StringRef entry, auto known) -> decltype(known) {
     FailureOr<Attribute> found = dlti::query(op, {kDevice, entry});

@@ -286,6 +286,21 @@ std::vector<std::pair<std::string, std::string>> phases() {
   return result;
 }
 
+/// The data types of these products.
+std::vector<std::string> fastProducts(intptr_t vectorBits,
+                                      std::string_view features) {
+  MlirRelaxFastProducts products =
+      mlirRelaxGetFastProducts(vectorBits, {features.data(), features.size()});
+  std::vector<std::string> result;
+  if (products.int16)
+    result.emplace_back("int16");
+  if (products.int8)
+    result.emplace_back("int8");
+  if (products.bfloat16)
+    result.emplace_back("bfloat16");
+  return result;
+}
+
 void bindStructInfoFunctions(nb::module_ &m) {
   m.def("is_struct_info", &mlirRelaxTypeIsAStructInfo, nb::arg("type"));
   m.def("is_subtype", [](MlirType sub, MlirType super, const Facts &facts) {
@@ -462,6 +477,8 @@ NB_MODULE(_relax_mlir, m) {
       },
       nb::arg("operation"));
   m.def("phases", &phases);
+  m.def("fast_products", &fastProducts, nb::arg("vector_bits"),
+        nb::arg("features"));
   bindDiagnostics(m);
   bindAttributes(m);
   bindTypes(m);

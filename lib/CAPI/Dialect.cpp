@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "relax-mlir-c/Dialect.h"
+#include "relax-mlir/Analysis/TargetModel.h"
 
 #include "relax-mlir/Codegen/VM.h"
 #include "relax-mlir/Conversion/KernelBuilder.h"
@@ -771,4 +772,13 @@ MlirStringRef mlirRelaxPhaseGetName(intptr_t index) {
 
 MlirStringRef mlirRelaxPhaseGetDescription(intptr_t index) {
   return wrap(StringRef(getPhases()[index].description));
+}
+
+MlirRelaxFastProducts mlirRelaxGetFastProducts(intptr_t vectorBits,
+                                               MlirStringRef features) {
+  TargetModel target;
+  target.vectorBits = vectorBits;
+  target.features = unwrap(features).str();
+  return {target.multipliesShorts(), target.multipliesBytes(),
+          target.multipliesBFloats()};
 }

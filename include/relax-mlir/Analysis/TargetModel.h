@@ -42,6 +42,12 @@ struct TargetModel {
 
   bool has(llvm::StringRef feature) const;
 
+  /// Whether its vectors have instructions that multiply elements of a type and
+  /// add the products up as 32 bits, in less time than products of float32.
+  bool multipliesShorts() const;
+  bool multipliesBytes() const;
+  bool multipliesBFloats() const;
+
   /// The processor that this runs on.
   static const TargetModel &getHost();
 

@@ -69,24 +69,22 @@ std::optional<ByteProducts> ByteProducts::find(const TargetModel &target) {
   ByteProducts products;
   switch (target.vectorBits) {
   case 128:
-    products = {"llvm.x86.ssse3.pmadd.ub.sw.128", "llvm.x86.sse2.pmadd.wd"};
-    if (target.has("avxvnni") || target.has("avx512vnni"))
-      products.accumulate = "llvm.x86.avx512.vpdpbusd.128";
+    products = {"llvm.x86.ssse3.pmadd.ub.sw.128", "llvm.x86.sse2.pmadd.wd",
+                "llvm.x86.avx512.vpdpbusd.128"};
     break;
   case 256:
-    products = {"llvm.x86.avx2.pmadd.ub.sw", "llvm.x86.avx2.pmadd.wd"};
-    if (target.has("avxvnni") || target.has("avx512vnni"))
-      products.accumulate = "llvm.x86.avx512.vpdpbusd.256";
+    products = {"llvm.x86.avx2.pmadd.ub.sw", "llvm.x86.avx2.pmadd.wd",
+                "llvm.x86.avx512.vpdpbusd.256"};
     break;
   case 512:
     products = {"llvm.x86.avx512.pmaddubs.w.512",
-                "llvm.x86.avx512.pmaddw.d.512"};
-    if (target.has("avx512vnni"))
-      products.accumulate = "llvm.x86.avx512.vpdpbusd.512";
+                "llvm.x86.avx512.pmaddw.d.512", "llvm.x86.avx512.vpdpbusd.512"};
     break;
   default:
     return std::nullopt;
   }
+  if (!target.multipliesBytes())
+    products.accumulate = {};
   StringRef needed = target.vectorBits == 128   ? "ssse3"
                      : target.vectorBits == 256 ? "avx2"
                                                 : "avx512bw";
@@ -98,10 +96,7 @@ std::optional<WordProducts> WordProducts::find(const FactorType &lhs,
                                                const TargetModel &target) {
   auto are = [&](auto fits) { return fits(lhs) && fits(rhs); };
   if (are([](const FactorType &type) { return type.element.isBF16(); })) {
-    // Processors of Intel take twice as long for it as for products of f32; of
-    // those that have it, they alone have arithmetic of f16, too.
-    bool isFast = target.has("avx512bf16") && !target.has("avx512fp16");
-    if (!sum.isF32() || !isFast || target.vectorBits != 512)
+    if (!sum.isF32() || !target.multipliesBFloats())
       return std::nullopt;
     WordProducts products(Kind::BFloats);
     products.intrinsic = "llvm.x86.avx512bf16.dpbf16ps.512";
@@ -122,7 +117,7 @@ std::optional<WordProducts> WordProducts::find(const FactorType &lhs,
     return type.element.isInteger(8) ||
            (type.element.isInteger(16) && !type.isUnsigned);
   });
-  if (!areShorts || !target.has("sse2"))
+  if (!areShorts || !target.multipliesShorts())
     return std::nullopt;
   return WordProducts(Kind::Shorts);
 }

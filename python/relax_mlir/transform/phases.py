@@ -81,9 +81,8 @@ def _foldings(options: CompileOptions) -> list[Pass]:
         "relax.nn.conv3d": ["NCDHW", "OIDHW"],
     }
     passes: list[Any] = [simplify(join=False)]
-    # Processors of the host multiply pairs of integers from SSE2 on.
-    if options.integer_products and not options.device and _has(options, "sse2"):
-        is_direct = _has(options, "avx512vnni")
+    if options.integer_products and _multiplies(options, "int16"):
+        is_direct = _multiplies(options, "int8") and options.vector_bits == 512
         passes.append(FakeQuantizationToInteger(has_byte_convolutions=is_direct, worthwhile=True))
     passes += [ConvertLayout(layouts), ExpandConv1D(), FoldBatchnormToConv2D(), FlattenConv3D()]
     if options.fuse and options.combine_matmuls:
@@ -92,19 +91,11 @@ def _foldings(options: CompileOptions) -> list[Pass]:
     return [*passes, TransposeQuantizedWeights(), FoldConstant()]
 
 
-def _has(options: CompileOptions, feature: str) -> bool:
-    return feature in options.features.split(",")
-
-
-def _has_byte_products(options: CompileOptions) -> bool:
-    """Say whether a processor multiplies bytes by one instruction, as WordProducts.cpp does."""
-    return _has(options, "avxvnni") or _has(options, "avx512vnni")
-
-
-def _has_bfloat_products(options: CompileOptions) -> bool:
-    """Say whether a processor multiplies bf16 faster than float32, as WordProducts.cpp does."""
-    is_fast = _has(options, "avx512bf16") and not _has(options, "avx512fp16")
-    return is_fast and options.vector_bits == 512
+def _multiplies(options: CompileOptions, dtype: str) -> bool:
+    """Say whether the processor multiplies int8, int16 or bfloat16 faster than float32."""
+    if options.device:
+        return False
+    return dtype in _ext.fast_products(options.vector_bits, options.features)
 
 
 def _has_kernel_of_halves(operation: ir.Operation) -> bool:
@@ -123,7 +114,7 @@ def _has_kernel_of_halves(operation: ir.Operation) -> bool:
 def _roundings(options: CompileOptions) -> list[Pass]:
     """Return the passes that give numbers fewer bits, where options say so."""
     passes: list[Any] = [CompressWeights(options.weights)] if options.weights else []
-    if options.dynamic_quantization and not options.device and _has_byte_products(options):
+    if options.dynamic_quantization and _multiplies(options, "int8"):
         passes.append(QuantizeDynamic())
         if options.fold_constants:
             passes.append(FoldConstant())
@@ -131,7 +122,7 @@ def _roundings(options: CompileOptions) -> list[Pass]:
         dtype = {"f16": "float16", "bf16": "bfloat16"}[options.precision]
         # There are kernels of 16 bits for these.
         products = ["relax.matmul", *(["relax.attention"] if options.device else [])]
-        if options.precision == "bf16" and not options.device and _has_bfloat_products(options):
+        if options.precision == "bf16" and _multiplies(options, "bfloat16"):
             products.append("relax.conv2d")
         passes.append(
             ToMixedPrecision(
