@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "StridedCopy.h"
 #include "relax_runtime.h"
 
 #include <algorithm>
@@ -36,33 +37,6 @@ struct Concat {
 
 } // namespace
 
-template <size_t Size>
-static void copyColumn(char *to, int64_t stride, const char *from,
-                       int64_t rows) {
-  for (int64_t row = 0; row < rows; ++row)
-    std::memcpy(to + row * stride, from + row * Size, Size);
-}
-
-// Writes rows of a part. A call of memcpy takes longer than a few bytes do.
-static void copyColumn(char *to, int64_t stride, const char *from, int64_t size,
-                       int64_t rows) {
-  switch (size) {
-  case 1:
-    return copyColumn<1>(to, stride, from, rows);
-  case 2:
-    return copyColumn<2>(to, stride, from, rows);
-  case 4:
-    return copyColumn<4>(to, stride, from, rows);
-  case 8:
-    return copyColumn<8>(to, stride, from, rows);
-  case 16:
-    return copyColumn<16>(to, stride, from, rows);
-  default:
-    for (int64_t row = 0; row < rows; ++row)
-      std::memcpy(to + row * stride, from + row * size, size);
-  }
-}
-
 void Concat::copyRows(int64_t begin, int64_t end) const {
   int64_t step = std::max<int64_t>(kRowsInCache / width, 1);
   for (int64_t row = begin; row < end; row += step) {
@@ -71,9 +45,9 @@ void Concat::copyRows(int64_t begin, int64_t end) const {
       int64_t size = parts[i].row_bytes;
       if (size == 0)
         continue;
-      copyColumn(to, rowBytes,
-                 static_cast<const char *>(parts[i].data) + row * size, size,
-                 std::min(step, end - row));
+      auto *part = static_cast<const char *>(parts[i].data);
+      relax_runtime::copyStrided({to, rowBytes}, {part + row * size, size},
+                                 size, std::min(step, end - row));
       to += size;
     }
   }

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Recording.h"
+#include "StridedCopy.h"
 #include "Tensor.h"
 
 #include <tvm/ffi/reflection/registry.h>
@@ -26,51 +27,18 @@ using namespace relax_runtime;
 // Strided elements
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-// A row of elements of `size` bytes, `stride` bytes apart.
-struct Row {
-  int64_t count;
-  int64_t stride;
-  int64_t size;
-};
-
-} // namespace
-
-template <int64_t Size>
-static void copyRow(char *to, const char *from, const Row &row) {
-  for (int64_t i = 0; i < row.count; ++i)
-    std::memcpy(to + i * Size, from + i * row.stride, Size);
-}
-
-static void copyRow(char *to, const char *from, const Row &row) {
-  switch (row.size) {
-  case 1:
-    return copyRow<1>(to, from, row);
-  case 2:
-    return copyRow<2>(to, from, row);
-  case 4:
-    return copyRow<4>(to, from, row);
-  case 8:
-    return copyRow<8>(to, from, row);
-  default:
-    for (int64_t i = 0; i < row.count; ++i)
-      std::memcpy(to + i * row.size, from + i * row.stride, row.size);
-  }
-}
-
 // Copies the elements of a tensor that is not compact, so has a dimension and
 // is not empty, into row-major order: row by row, with the outer dimensions
 // counted like an odometer.
-static void copyStrided(char *to, const DLTensor &from, int64_t size) {
+static void copyElements(char *to, const DLTensor &from, int64_t size) {
   int32_t last = from.ndim - 1;
-  Row row = {from.shape[last], from.strides[last] * size, size};
+  int64_t count = from.shape[last], stride = from.strides[last] * size;
   Scratch<int64_t, 16> index(last);
   std::fill_n(index.data(), last, 0);
   int64_t offset = 0;
   for (int32_t i = last; i >= 0;) {
-    copyRow(to, address(from) + offset, row);
-    to += row.count * size;
+    copyStrided({to, size}, {address(from) + offset, stride}, size, count);
+    to += count * size;
     for (i = last - 1; i >= 0; --i) {
       offset += from.strides[i] * size;
       if (++index[i] < from.shape[i])
@@ -98,7 +66,7 @@ static int copyHost(const relax_site *site, TVMFFIAny *to, const DLTensor &from,
                           ", whose elements are not whole bytes");
   if (allocTensor(site, to, from.ndim, from.shape, from.dtype, device))
     return -1;
-  copyStrided(static_cast<char *>(getTensor(to)->data), from, bits / 8);
+  copyElements(static_cast<char *>(getTensor(to)->data), from, bits / 8);
   return 0;
 }
 
