@@ -12,6 +12,7 @@ import pytest
 onnx = pytest.importorskip("onnx")
 
 import onnx_models  # noqa: E402
+import relax_mlir as relax  # noqa: E402
 from onnx_models import graph, random  # noqa: E402
 from relax_mlir.frontend.onnx import from_onnx  # noqa: E402
 
@@ -70,6 +71,28 @@ def test_masks_that_are_expanded() -> None:
         {"mask": random(2, 5), "x": random(2, 3, 4)},
         {"mask": random(1, 2), "x": random(1, 1, 4)},
     )
+
+
+# token_types[:, :s].expand(b, s) + x, as models of transformers have it.
+TABLE = """(float[b, s] x) => (float[p, q] y) {
+  begin = Constant<value = int64[1] {0}>()
+  along = Constant<value = int64[1] {1}>()
+  length = Shape<start = 1, end = 2>(x)
+  both = Shape(x)
+  cut = Slice(table, begin, length, along)
+  wide = Expand(cut, both)
+  y = Add(wide, x)
+}"""
+
+
+def test_table_up_to_a_length_is_expanded() -> None:
+    model = graph(TABLE)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(random(1, 6), "table"))
+    assert "select" not in str(from_onnx(model))
+    check(model, {"x": random(2, 5)}, {"x": random(3, 1)}, {"x": random(2, 6)})
+    ex = relax.compile(from_onnx(model, keep_params_in_input=False), opt_level=0)
+    with pytest.raises(ValueError, match="dimension 1 is 6, where s = 7"):
+        relax.VirtualMachine(ex)["main"](random(2, 7))
 
 
 def test_causal_masks_of_symbolic_lengths() -> None:

@@ -142,10 +142,21 @@ def expand(x: ir.Value, wanted: Sequence[int | Dim]) -> ir.Value:
     """Return a tensor broadcast to a shape, each to the other."""
     dims = shape_of(x)
     rank = max(len(dims), len(wanted))
-    pairs = zip(
-        [1] * (rank - len(dims)) + dims, [1] * (rank - len(wanted)) + list(wanted), strict=True
-    )
+    others = [1] * (rank - len(wanted)) + list(wanted)
+    inner = zip(dims, others[rank - len(dims) :], strict=True)
+    x = matched(x, [other if _is_meant_as(mine, other) else mine for mine, other in inner])
+    pairs = zip([1] * (rank - len(dims)) + shape_of(x), others, strict=True)
     return op.broadcast_to(x, [_broadcast(mine, other) for mine, other in pairs])
+
+
+def _is_meant_as(mine: int | Dim, other: int | Dim) -> bool:
+    """Say whether a size is computed from another one that it may differ from.
+
+    So is that of a table of positions up to a length: it is at most that of the table, too.
+    """
+    if not (isinstance(mine, Dim) and isinstance(other, Dim)) or same(mine, other) is not None:
+        return False
+    return bool(other.variables) and set(other.variables) <= set(mine.variables)
 
 
 def _broadcast(mine: int | Dim, other: int | Dim) -> int | Dim:
@@ -264,9 +275,11 @@ def _slice_symbolic(
             raise NotImplementedError("expected a whole symbolic dimension for negative steps")
         x, begin, end, step = op.flip(x, axis), 0, extent, -step
     first, last = _place(begin, extent), _place(end, extent)
+    known_facts = facts(extent, first, last)
+    if first == 0 and Dim(0).prove_less_equal(last, known_facts):
+        last = size(Dim(last).min(extent).simplify(known_facts))
     if first == 0 and last == extent and step == 1:
         return x
-    known_facts = facts(extent, first, last)
     is_inside = (
         Dim(first).prove_less_equal(last, known_facts)
         and Dim(last).prove_less_equal(extent, known_facts)
