@@ -95,6 +95,29 @@ def test_table_up_to_a_length_is_expanded() -> None:
         relax.VirtualMachine(ex)["main"](random(2, 7))
 
 
+def test_expand_to_another_symbolic_size() -> None:
+    """They have to be equal, as in arithmetic."""
+    model = graph("""(float[n] x, float[2, m] y) => (float[p, q] z) {
+      shape = Shape(y)
+      z = Expand(x, shape)
+    }""")
+    check(model, {"x": random(3), "y": random(2, 3)}, {"x": random(1), "y": random(2, 1)})
+    vm = relax.VirtualMachine(relax.compile(from_onnx(model), opt_level=0))
+    with pytest.raises(ValueError, match="dimension 0 is 2, where m = 3"):
+        vm["main"](random(2), random(2, 3))
+
+
+def test_expand_to_a_size_that_is_never_equal() -> None:
+    model = graph("""(float[n] x) => (float[p] z) {
+      length = Shape(x)
+      one = Constant<value = int64[1] {1}>()
+      longer = Add(length, one)
+      z = Expand(x, longer)
+    }""")
+    with pytest.raises(NotImplementedError, match=r"sizes that may be equal, but got .*n.*n \+ 1"):
+        from_onnx(model)
+
+
 def test_causal_masks_of_symbolic_lengths() -> None:
     # A triangle by comparing positions, as masks are traced.
     model = graph("""(float[b, past, 4] old, float[b, s, 4] x) => (float[1, 1, s, t] y) {

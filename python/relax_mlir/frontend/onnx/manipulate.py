@@ -139,24 +139,23 @@ def _expand(_: Node, x: ir.Value, shape: Value) -> ir.Value:
 
 
 def expand(x: ir.Value, wanted: Sequence[int | Dim]) -> ir.Value:
-    """Return a tensor broadcast to a shape, each to the other."""
+    """Return a tensor broadcast to a shape, each to the other.
+
+    Symbolic sizes of which it is not known whether they are equal have to be, as in arithmetic: the
+    program checks it when it runs.
+    """
     dims = shape_of(x)
     rank = max(len(dims), len(wanted))
     others = [1] * (rank - len(wanted)) + list(wanted)
     inner = zip(dims, others[rank - len(dims) :], strict=True)
-    x = matched(x, [other if _is_meant_as(mine, other) else mine for mine, other in inner])
+    x = matched(x, [other if _is_open(mine, other) else mine for mine, other in inner])
     pairs = zip([1] * (rank - len(dims)) + shape_of(x), others, strict=True)
     return op.broadcast_to(x, [_broadcast(mine, other) for mine, other in pairs])
 
 
-def _is_meant_as(mine: int | Dim, other: int | Dim) -> bool:
-    """Say whether a size is computed from another one that it may differ from.
-
-    So is that of a table of positions up to a length: it is at most that of the table, too.
-    """
-    if not (isinstance(mine, Dim) and isinstance(other, Dim)) or same(mine, other) is not None:
-        return False
-    return bool(other.variables) and set(other.variables) <= set(mine.variables)
+def _is_open(mine: int | Dim, other: int | Dim) -> bool:
+    both = (mine, other)
+    return all(isinstance(dim, Dim) for dim in both) and same(mine, other) is None
 
 
 def _broadcast(mine: int | Dim, other: int | Dim) -> int | Dim:
@@ -165,12 +164,11 @@ def _broadcast(mine: int | Dim, other: int | Dim) -> int | Dim:
     if other == 1 or same(mine, other):
         return mine
     # A number that is not 1 is the size of both, or else the program stops.
-    if isinstance(other, int) or isinstance(mine, int):
-        return other if isinstance(other, int) else mine
-    raise NotImplementedError(
-        f"expected dimensions of which it is known whether they are equal or 1, but got {mine} and "
-        f"{other}"
-    )
+    if isinstance(other, int):
+        return other
+    if isinstance(mine, int):
+        return mine
+    raise NotImplementedError(f"expected sizes that may be equal, but got {mine} and {other}")
 
 
 @converter("Concat", raw=None)
