@@ -115,12 +115,21 @@ def common_shape(*tensors: ir.Value) -> list[int | Dim]:
     return common
 
 
+def _at_most_one(dim: int | Dim) -> bool:
+    return isinstance(dim, Dim) and bool(dim.prove_less_equal(1, facts(dim)))
+
+
 def agreed(*tensors: ir.Value) -> list[ir.Value]:
     """Return operands of one operator on elements, whose dimensions are known to broadcast.
 
     Two dimensions of which it is not known whether they are equal are taken to be so, which the
-    program checks when it runs: that one of them is 1 is an error then.
+    program checks when it runs: that one of them is 1 is an error then. One that is at most 1, as a
+    part of one element has it, is taken to be 1.
     """
+    tensors = tuple(
+        matched(tensor, [1 if _at_most_one(dim) else dim for dim in shape_of(tensor)])
+        for tensor in tensors
+    )
     common = common_shape(*tensors)
     return [
         matched(tensor, [

@@ -95,6 +95,21 @@ def test_table_up_to_a_length_is_expanded() -> None:
         relax.VirtualMachine(ex)["main"](random(2, 7))
 
 
+def test_part_of_one_row_is_one_row() -> None:
+    """The last rows of a bias of one row, as many as there are queries, as MPT has them."""
+    model = graph("""(float[s, s] x) => (float[4, p, q] y) {
+      length = Shape<start = 0, end = 1>(x)
+      zero = Constant<value = int64[1] {0}>()
+      one = Constant<value = int64[1] {1}>()
+      rows = Sub(one, length)
+      first = Max(rows, zero)
+      bias = Slice(table, first, one, one)
+      y = Add(bias, x)
+    }""")
+    model.graph.initializer.append(onnx.numpy_helper.from_array(random(4, 1, 1), "table"))
+    check(model, {"x": random(5, 5)}, {"x": random(1, 1)})
+
+
 def test_expand_to_another_symbolic_size() -> None:
     """They have to be equal, as in arithmetic."""
     model = graph("""(float[n] x, float[2, m] y) => (float[p, q] z) {
