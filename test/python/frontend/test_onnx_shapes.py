@@ -95,6 +95,23 @@ def test_table_up_to_a_length_is_expanded() -> None:
         relax.VirtualMachine(ex)["main"](random(2, 7))
 
 
+def test_quotient_by_a_size() -> None:
+    """A size that something is divided by is not 0."""
+    model = graph("""(float[b, s, 4] x) => (float[p, q] y) {
+      batch = Shape<start = 0, end = 1>(x)
+      length = Shape<start = 1, end = 2>(x)
+      all = Mul(length, batch)
+      each = Div(all, batch)
+      rest = Constant<value = int64[1] {-1}>()
+      wanted = Concat<axis = 0>(rest, each)
+      y = Reshape(x, wanted)
+    }""")
+    check(model, {"x": random(2, 3, 4)}, {"x": random(1, 1, 4)})
+    vm = relax.VirtualMachine(relax.compile(from_onnx(model), opt_level=0))
+    with pytest.raises(ZeroDivisionError, match="the divisor is zero"):
+        vm["main"](random(0, 3, 4))
+
+
 def test_part_of_one_row_is_one_row() -> None:
     """The last rows of a bias of one row, as many as there are queries, as MPT has them."""
     model = graph("""(float[s, s] x) => (float[4, p, q] y) {

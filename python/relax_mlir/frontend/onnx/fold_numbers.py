@@ -50,7 +50,8 @@ def _divide_sizes(first: Any, second: Any) -> Any:
     if not isinstance(first, Dim) and not isinstance(second, Dim):
         return math.trunc(first / second) if abs(first) < 2**50 else unfolded()
     known_facts = facts(first, second)
-    positive = Dim(1).prove_less_equal(second, known_facts)
+    # What divides is not 0, as that has no result.
+    positive = Dim(0).prove_less_equal(second, known_facts)
     if Dim(0).prove_less_equal(first, known_facts) and positive:
         return first // second
     # Of what may be 0 or negative, the floor may differ from rounding towards zero.
