@@ -620,20 +620,22 @@ Ternary mlir::relax::proveLessEqualOnce(PrimExprAttr lhs, PrimExprAttr rhs,
   return decide(isAlways, isNever);
 }
 
-/// Whether there is a division by what is no constant.
-static bool hasSymbolicDivision(PrimExprAttr expr) {
+/// Whether there is a division by what is no constant, or a choice: these have
+/// no affine form, and may go away by proofs.
+static bool mayNeedProofs(PrimExprAttr expr) {
   bool result = false;
   walkNodes(expr, [&](PrimExprAttr node) {
     PrimExprKind kind = node.getKind();
-    result |= (kind == PrimExprKind::FloorDiv || kind == PrimExprKind::Mod) &&
-              !node.getOperands()[1].getConstant();
+    bool isDivision =
+        kind == PrimExprKind::FloorDiv || kind == PrimExprKind::Mod;
+    result |= kind == PrimExprKind::Select ||
+              (isDivision && !node.getOperands()[1].getConstant());
     return !result;
   });
   return result;
 }
 
-/// Asks about expressions simplified by ranges. Divisions by what is no
-/// constant have no affine form; they may go away by proofs.
+/// Asks about expressions simplified by ranges, then by proofs.
 static Ternary proveSimplified(PrimExprAttr lhs, PrimExprAttr rhs,
                                const PrimExprFacts &facts,
                                Ternary (*prove)(PrimExprAttr, PrimExprAttr,
@@ -644,7 +646,7 @@ static Ternary proveSimplified(PrimExprAttr lhs, PrimExprAttr rhs,
   PrimExprAttr right = simplifyByRanges(rhs, facts);
   Ternary answer = prove(left, right, facts);
   if (answer != Ternary::Unknown ||
-      (!hasSymbolicDivision(left) && !hasSymbolicDivision(right)))
+      (!mayNeedProofs(left) && !mayNeedProofs(right)))
     return answer;
   lhs = simplify(left, facts);
   rhs = simplify(right, facts);

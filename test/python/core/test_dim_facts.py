@@ -78,6 +78,14 @@ def test_st12_prove_equal_without_facts(lhs, rhs, answer):
         ("n * m", "n * k", Facts(equalities=[("m", "k")]), None),
         ("n mod m", "n", Facts(DIMS, inequalities=[("n + 1", "m")]), True),
         ("n", "m", Facts(equalities=[("r", 3)]), None),
+        # Both have the same form, once it is known what they choose.
+        (
+            "max(0, min(99, select(lt(n + 48, 0), n + 147, n + 48)) "
+            "- max(0, min(99, select(lt(51 - n, 0), 150 - n, 51 - n))))",
+            "max(0, min(99, n + 48) - max(0, select(lt(51 - n, 0), 150 - n, 51 - n)))",
+            Facts(DIMS),
+            True,
+        ),
     ],
 )
 def test_st12_prove_equal_under_facts(lhs, rhs, facts, answer):
