@@ -112,6 +112,21 @@ def test_quotient_by_a_size() -> None:
         vm["main"](random(0, 3, 4))
 
 
+def test_quotient_of_what_may_be_negative() -> None:
+    """It is rounded towards zero: that of a tensor of 2 is 0, and the result has one element."""
+    model = graph("""(float[s] x) => (int64[p] y) {
+      length = Shape(x)
+      three, two, one = Split<axis = 0, num_outputs = 3>(numbers)
+      less = Sub(length, three)
+      half = Div(less, two)
+      more = Add(half, one)
+      y = Expand(one, more)
+    }""")
+    numbers = onnx.numpy_helper.from_array(np.array([3, 2, 1]), "numbers")
+    model.graph.initializer.append(numbers)
+    check(model, *({"x": random(length)} for length in (2, 3, 4, 5, 8)))
+
+
 def test_part_of_one_row_is_one_row() -> None:
     """The last rows of a bias of one row, as many as there are queries, as MPT has them."""
     model = graph("""(float[s, s] x) => (float[4, p, q] y) {

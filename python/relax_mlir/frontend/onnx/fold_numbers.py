@@ -51,11 +51,13 @@ def _divide_sizes(first: Any, second: Any) -> Any:
         return math.trunc(first / second) if abs(first) < 2**50 else unfolded()
     known_facts = facts(first, second)
     # What divides is not 0, as that has no result.
-    positive = Dim(0).prove_less_equal(second, known_facts)
-    if Dim(0).prove_less_equal(first, known_facts) and positive:
-        return first // second
-    # Of what may be 0 or negative, the floor may differ from rounding towards zero.
-    return first // second if positive and same(first % second, 0) else unfolded()
+    if not Dim(0).prove_less_equal(second, known_facts):
+        return unfolded()
+    floor = first // second
+    if Dim(0).prove_less_equal(first, known_facts) or same(first % second, 0):
+        return floor
+    # A quotient is rounded towards zero.
+    return Dim(first).less(0).select(-(-first // second), floor)
 
 
 def _divide(first: np.ndarray, second: np.ndarray) -> np.ndarray:
