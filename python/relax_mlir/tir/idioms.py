@@ -111,14 +111,11 @@ def match_float_to_int(value: ir.Value) -> tuple[ir.Value, bool] | None:
 def _match_clamped(wide: ir.Value) -> tuple[ir.Value, bool] | None:
     """Return the float that is clamped to integers of 8 or 16 bits, and whether they are signed."""
     op = made_by(wide, "arith.fptosi")
-    parts = None if op is None else _select(op.operands[0])
-    test = None if parts is None else made_by(parts[0], "arith.cmpf")
-    if parts is None or test is None:
-        return None
-    signed = test.operands[0] == test.operands[1]  # whether it is no number
-    parts = _select(parts[1]) if signed else parts
-    inner = None if parts is None else _select(parts[1])
-    return None if inner is None else (inner[1], signed)
+    number = None if op is None else _select(op.operands[0])  # or else 0
+    below = None if number is None else _select(number[1])
+    above = None if below is None else _select(below[1])
+    low = None if above is None else constant_of(above[2])
+    return None if above is None or low is None else (above[1], low < 0)
 
 
 def match_sigmoid(value: ir.Value) -> ir.Value | None:
