@@ -57,11 +57,15 @@ bool TargetModel::has(StringRef feature) const {
 
 bool TargetModel::multipliesShorts() const { return has("sse2"); }
 
+bool TargetModel::multipliesBytePairs() const {
+  return has(vectorBits == 512   ? "avx512bw"
+             : vectorBits == 256 ? "avx2"
+                                 : "ssse3");
+}
+
 bool TargetModel::multipliesBytes() const {
-  if (vectorBits == 512)
-    return has("avx512vnni") && has("avx512bw");
-  bool isFast = has("avxvnni") || has("avx512vnni");
-  return isFast && has(vectorBits == 256 ? "avx2" : "ssse3");
+  bool isFast = has("avx512vnni") || (vectorBits != 512 && has("avxvnni"));
+  return isFast && multipliesBytePairs();
 }
 
 /// Processors of Intel take twice as long for it as for products of f32; of

@@ -47,6 +47,8 @@ struct TargetModel {
   bool multipliesShorts() const;
   bool multipliesBytes() const;
   bool multipliesBFloats() const;
+  /// Whether they have one for sums of two products of bytes, as 16 bits.
+  bool multipliesBytePairs() const;
 
   /// The processor that this runs on.
   static const TargetModel &getHost();

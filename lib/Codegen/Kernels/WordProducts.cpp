@@ -85,10 +85,7 @@ std::optional<ByteProducts> ByteProducts::find(const TargetModel &target) {
   }
   if (!target.multipliesBytes())
     products.accumulate = {};
-  StringRef needed = target.vectorBits == 128   ? "ssse3"
-                     : target.vectorBits == 256 ? "avx2"
-                                                : "avx512bw";
-  return target.has(needed) ? std::optional(products) : std::nullopt;
+  return target.multipliesBytePairs() ? std::optional(products) : std::nullopt;
 }
 
 std::optional<WordProducts> WordProducts::find(const FactorType &lhs,

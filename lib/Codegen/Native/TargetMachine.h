@@ -19,8 +19,8 @@ namespace mlir::relax {
 void initializeNativeTarget();
 
 /// Fills in what `target` leaves to this machine. Returns null and sets `error`
-/// for a target that LLVM does not know. Each thread keeps the last machine,
-/// which takes a millisecond to make: it is valid until the next call.
+/// for a target that LLVM does not know. Each thread keeps the machines of the
+/// last target, a millisecond each to make, until it asks for another target.
 llvm::TargetMachine *getTargetMachine(NativeTarget &target, unsigned optLevel,
                                       std::string &error);
 
