@@ -207,6 +207,8 @@ int relax_constant_to_device(const relax_site *site, TVMFFIAny *dst,
   std::lock_guard<std::mutex> lock(copies.mutex);
   const ffi::Any *copy = copies.find(object.get(), *device);
   if (!copy) {
+    // Made once for all calls, in memory that outlives this one.
+    Recording::Pause pause;
     ffi::Any made;
     if (relax_tensor_to_device(site, reinterpret_cast<TVMFFIAny *>(&made),
                                constant, device_type, device_id))

@@ -33,6 +33,12 @@ Recording::~Recording() {
   freeAll();
 }
 
+Recording::Pause::Pause() : paused(recordingOfThread) {
+  recordingOfThread = nullptr;
+}
+
+Recording::Pause::~Pause() { recordingOfThread = paused; }
+
 void Recording::freeAll() noexcept {
   size_t live = 0;
   for (const Memory &each : memory)

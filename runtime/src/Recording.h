@@ -70,11 +70,24 @@ public:
   std::vector<Memory> memory;
   std::vector<ffi::Any> constants;
 
+  // While it lives, what this thread does is not part of the call.
+  class Pause;
+
 private:
   static Recording *find();
   void freeAll() noexcept;
 
   static std::atomic<int> count;
+};
+
+class Recording::Pause {
+public:
+  Pause();
+  Pause(const Pause &) = delete;
+  ~Pause();
+
+private:
+  Recording *paused;
 };
 
 // As Pool::allocate and Pool::free do, for memory of devices other than the

@@ -464,7 +464,30 @@ def test_threads_share_graphs(mode):
     for thread in threads:
         thread.join()
     assert not failures
-    assert vm.cuda_graphs("main").replays > 8
+    before = vm.cuda_graphs("main").replays
+    check(main, rows(2))
+    check(main, rows(3))
+    found = vm.cuda_graphs("main")
+    assert (found.graphs, found.replays, found.reason) == (2, before + 2, "")
+
+
+@needs_cuda
+@pytest.mark.parametrize("mode", MODES)
+def test_constants_are_copied_while_a_call_is_recorded(mode):
+    vm, seen = machine(layers(), mode), Seen()
+    if not seen.counts:
+        pytest.skip("the interpreter of PTX can refuse copies")
+    x = put(rows(3))
+    seen.library.relax_ptx_fail_copies(True)
+    try:
+        with pytest.raises(RuntimeError, match="copy"):
+            vm["main"](x)
+    finally:
+        seen.library.relax_ptx_fail_copies(False)
+    for _ in range(3):
+        check(vm["main"], rows(3))
+    found = vm.cuda_graphs("main")
+    assert (found.graphs, found.replays, found.reason) == (1, 2, "")
 
 
 @needs_cuda
