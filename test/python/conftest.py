@@ -105,7 +105,8 @@ def pytest_collection():
 
 
 def pytest_collection_finish():
-    """See `pytest_collection`."""
+    """Leave the tests to no later collection either."""
+    gc.freeze()
     gc.enable()
 
 
@@ -160,10 +161,7 @@ def exec_mode(request, monkeypatch):
             target = f"llvm -mcpu={cpu}"
         if device and target == "llvm":
             target = device
-        # Kernels are the same in both modes: one of them runs what LLVM makes of them without
-        # optimizing, which takes less time.
-        level = {"opt_level": 0} if mode == "bytecode" else {}
-        options = {"exec_mode": mode, **level, **options}
+        options = {"exec_mode": mode, **options}
         if emulator and target == "llvm":
             made = compile_(mod, emulator.machine.target, **options)
             return EmulatedExecutable(made, emulator)

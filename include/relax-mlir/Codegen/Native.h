@@ -26,7 +26,7 @@ namespace mlir::relax {
 /// The prefixes of symbol names, in a module and in an object.
 inline constexpr llvm::StringLiteral kEntryPrefix = "__tvm_ffi_";
 inline constexpr llvm::StringLiteral kFunctionPrefix = "relax_function_";
-inline constexpr llvm::StringLiteral kKernelPrefix = "relax_kernel_";
+inline constexpr llvm::StringLiteral kKernelEntryPrefix = "relax_kernel_";
 /// The variable that holds the address of the pool of constants.
 inline constexpr llvm::StringLiteral kConstantsSymbol = "relax_constants";
 
@@ -59,7 +59,7 @@ std::optional<TargetDescription> describeTarget(const NativeTarget &target,
 struct NativeObject {
   SmallVector<char, 0> bytes;
   NativeTarget target;
-  /// The symbols it defines: kFunctionPrefix, kKernelPrefix, kConstantsSymbol.
+  /// The symbols it defines: kFunctionPrefix, kKernelEntryPrefix, kConstantsSymbol.
   std::vector<std::string> symbols;
 };
 

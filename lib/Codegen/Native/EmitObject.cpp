@@ -7,11 +7,13 @@
 //===----------------------------------------------------------------------===//
 //
 // Translates a module to LLVM, settles which symbols others see, optimizes it,
-// and writes it: in parts, on the threads of the context.
+// and writes it: in parts, on the threads of the context. A part that was
+// compiled before is not compiled again.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ModuleParts.h"
+#include "ObjectCache.h"
 #include "TargetMachine.h"
 
 #include "mlir/IR/Threading.h"
@@ -30,8 +32,8 @@ using namespace mlir::relax;
 
 /// Whether a loader looks for the symbol.
 static bool isSymbol(StringRef name) {
-  return name.starts_with(kFunctionPrefix) || name.starts_with(kKernelPrefix) ||
-         name == kConstantsSymbol;
+  return name.starts_with(kFunctionPrefix) ||
+         name.starts_with(kKernelEntryPrefix) || name == kConstantsSymbol;
 }
 
 namespace {
@@ -43,7 +45,7 @@ public:
       : parts(parts), target(target), optLevel(optLevel), progress(progress),
         objects(parts.parts().size()), symbols(parts.parts().size()) {
     for (const ModulePart &part : parts.parts())
-      total += part.numFunctions;
+      total += part.functions.size();
   }
 
   LogicalResult run(MLIRContext *context);
@@ -61,7 +63,7 @@ private:
   EmitProgress progress;
   std::mutex progressMutex;
   unsigned done = 0, total = 0;
-  std::vector<SmallVector<char, 0>> objects;
+  std::vector<ObjectCache::Object> objects;
   std::vector<std::vector<std::string>> symbols;
 };
 } // namespace
@@ -124,13 +126,21 @@ LogicalResult Emitter::emit(unsigned index) {
   module->setDataLayout(machine->createDataLayout());
   module->setPICLevel(llvm::PICLevel::BigPIC);
   settleSymbols(*module, part, symbols[index]);
-  if (llvm::Error failed =
-          optimizeModule(*module, *machine, optLevel, part.hasScalarLoops))
-    return part.module.emitError(llvm::toString(std::move(failed)));
-  if (failed(writeObject(*module, *machine, objects[index])))
-    return part.module.emitError("no object files are written for ")
-           << own.triple;
-  report(part.numFunctions);
+  ObjectCache::Key key =
+      ObjectCache::makeKey(*module, own, optLevel, part.hasScalarLoops);
+  objects[index] = ObjectCache::get().find(key);
+  if (!objects[index]) {
+    if (llvm::Error failed =
+            optimizeModule(*module, *machine, optLevel, part.hasScalarLoops))
+      return part.module.emitError(llvm::toString(std::move(failed)));
+    auto object = std::make_shared<ObjectCache::Bytes>();
+    if (failed(writeObject(*module, *machine, *object)))
+      return part.module.emitError("no object files are written for ")
+             << own.triple;
+    objects[index] = object;
+    ObjectCache::get().add(key, std::move(object));
+  }
+  report(part.functions.size());
   return success();
 }
 
@@ -145,7 +155,7 @@ LogicalResult Emitter::collect(Location loc, NativeObject &object) {
   for (std::vector<std::string> &defined : symbols)
     llvm::append_range(object.symbols, defined);
   if (objects.size() == 1) {
-    object.bytes = std::move(objects.front());
+    object.bytes = *objects.front();
     return success();
   }
   std::vector<std::string> names;
@@ -154,7 +164,7 @@ LogicalResult Emitter::collect(Location loc, NativeObject &object) {
   std::vector<llvm::NewArchiveMember> members;
   for (auto [name, bytes] : llvm::zip_equal(names, objects))
     members.emplace_back(llvm::MemoryBufferRef(
-        StringRef(bytes.data(), bytes.size()), StringRef(name)));
+        StringRef(bytes->data(), bytes->size()), StringRef(name)));
   llvm::raw_svector_ostream stream(object.bytes);
   llvm::Error error = llvm::writeArchiveToStream(
       stream, members, llvm::SymtabWritingMode::NormalSymtab,

@@ -7,7 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A part holds functions, the small constants that they read, and declarations
-// of all else. The first part also defines the variables of the module.
+// of all else. The first part also defines the variables of the module. Kernels
+// have parts of their own, which are the same where another module has the same
+// kernel: such a part is compiled once (ObjectCache.h).
 //
 // Functions are moved, not copied: a copy costs as much as the translation.
 //
@@ -16,8 +18,10 @@
 #include "ModuleParts.h"
 
 #include "relax-mlir/Analysis/ScalarLoops.h"
+#include "relax-mlir/IR/KernelStatus.h"
 
 #include "mlir/Dialect/LLVMIR/Transforms/LegalizeForExport.h"
+#include "llvm/ADT/IntEqClasses.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -25,18 +29,18 @@ using namespace mlir::relax;
 
 /// A part below this size is not worth its fixed cost.
 static constexpr int64_t kLeastSize = 1500;
-/// Even with many threads.
+/// A kernel below it is compiled with other functions.
+static constexpr int64_t kLeastKernelSize = 64;
+/// Of one group, even with many threads.
 static constexpr int64_t kMostParts = 32;
 /// Larger constants are not copied.
 static constexpr int64_t kMostCopiedBytes = 4096;
 
-namespace {
-struct FunctionFacts {
+struct mlir::relax::FunctionFacts {
   LLVM::LLVMFuncOp function;
   int64_t size = 0;
   bool hasScalarLoops = false;
 };
-} // namespace
 
 static FunctionFacts describe(LLVM::LLVMFuncOp function) {
   FunctionFacts facts;
@@ -78,53 +82,88 @@ ModuleParts::ModuleParts(ModuleOp module) : module(module) {
     isSplittable &= function || isa<LLVM::GlobalOp>(op);
   }
   if (isSplittable) {
-    deal(functions);
+    split(functions);
     return;
   }
   ModulePart whole;
   whole.module = module;
   whole.hasScalarLoops = whole.definesVariables = true;
-  whole.numFunctions = functions.size();
+  whole.functions = std::move(functions);
   allParts.push_back(std::move(whole));
 }
 
-void ModuleParts::deal(ArrayRef<LLVM::LLVMFuncOp> functions) {
-  SmallVector<FunctionFacts> facts =
-      llvm::map_to_vector(functions, [](auto op) { return describe(op); });
-  // Each to the smallest part of its kind, the largest first.
-  llvm::stable_sort(facts, [](const auto &lhs, const auto &rhs) {
+static int64_t sizeOf(ArrayRef<FunctionFacts> functions) {
+  int64_t size = 0;
+  for (const FunctionFacts &function : functions)
+    size += function.size;
+  return size;
+}
+
+/// Groups the functions of kernels: those that refer to each other, such as the
+/// bodies of its loops. The same kernel makes the same group in any module.
+/// Other functions, and those of small kernels, are in the first group.
+static SmallVector<SmallVector<FunctionFacts>>
+groupByKernel(ArrayRef<LLVM::LLVMFuncOp> functions) {
+  llvm::StringMap<unsigned> kernels;
+  llvm::IntEqClasses classes(functions.size());
+  for (unsigned index = 0; index < functions.size(); ++index)
+    if (StringRef name = SymbolTable::getSymbolName(functions[index]);
+        name.starts_with(kKernelPrefix))
+      kernels[name] = index;
+  for (const auto &kernel : kernels) {
+    auto uses = SymbolTable::getSymbolUses(functions[kernel.second]);
+    if (!uses)
+      continue;
+    for (SymbolTable::SymbolUse use : *uses)
+      if (auto found = kernels.find(use.getSymbolRef().getRootReference());
+          found != kernels.end())
+        classes.join(kernel.second, found->second);
+  }
+  classes.compress();
+
+  SmallVector<SmallVector<FunctionFacts>> groups(1 + classes.getNumClasses());
+  for (unsigned index = 0; index < functions.size(); ++index) {
+    bool isKernel =
+        kernels.contains(SymbolTable::getSymbolName(functions[index]));
+    groups[isKernel ? 1 + classes[index] : 0].push_back(
+        describe(functions[index]));
+  }
+  for (auto &kernel : llvm::drop_begin(groups))
+    if (sizeOf(kernel) < kLeastKernelSize)
+      groups.front().append(std::exchange(kernel, {}));
+  return groups;
+}
+
+void ModuleParts::deal(ArrayRef<FunctionFacts> functions, bool hasScalarLoops) {
+  SmallVector<FunctionFacts> ofKind;
+  llvm::copy_if(functions, std::back_inserter(ofKind), [&](const auto &each) {
+    return each.hasScalarLoops == hasScalarLoops;
+  });
+  if (ofKind.empty())
+    return;
+  llvm::stable_sort(ofKind, [](const auto &lhs, const auto &rhs) {
     return lhs.size > rhs.size;
   });
-  SmallVector<SmallVector<LLVM::LLVMFuncOp>> dealt;
-  for (bool hasScalarLoops : {false, true}) {
-    int64_t size = 0;
-    for (const FunctionFacts &function : facts)
-      if (function.hasScalarLoops == hasScalarLoops)
-        size += function.size;
-    if (size == 0)
-      continue;
-    unsigned first = allParts.size();
-    int64_t count = std::clamp<int64_t>(size / kLeastSize, 1, kMostParts);
-    allParts.resize(first + count);
-    dealt.resize(first + count);
-    for (const FunctionFacts &function : facts) {
-      if (function.hasScalarLoops != hasScalarLoops)
-        continue;
-      unsigned least = first;
-      for (unsigned part = first; part < allParts.size(); ++part)
-        if (allParts[part].size < allParts[least].size)
-          least = part;
-      allParts[least].size += function.size;
-      ++allParts[least].numFunctions;
-      allParts[least].hasScalarLoops = hasScalarLoops;
-      dealt[least].push_back(function.function);
-    }
-    // A large function may have left others with nothing.
-    while (allParts.back().numFunctions == 0) {
-      allParts.pop_back();
-      dealt.pop_back();
-    }
+  unsigned first = allParts.size();
+  allParts.resize(
+      first + std::clamp<int64_t>(sizeOf(ofKind) / kLeastSize, 1, kMostParts));
+  for (const FunctionFacts &function : ofKind) {
+    ModulePart &least = *llvm::min_element(
+        llvm::drop_begin(allParts, first),
+        [](const auto &lhs, const auto &rhs) { return lhs.size < rhs.size; });
+    least.size += function.size;
+    least.hasScalarLoops = hasScalarLoops;
+    least.functions.push_back(function.function);
   }
+  // A large function may have left others with nothing.
+  while (allParts.back().functions.empty())
+    allParts.pop_back();
+}
+
+void ModuleParts::split(ArrayRef<LLVM::LLVMFuncOp> functions) {
+  for (ArrayRef<FunctionFacts> each : groupByKernel(functions))
+    for (bool hasScalarLoops : {false, true})
+      deal(each, hasScalarLoops);
   if (allParts.empty())
     allParts.emplace_back();
   allParts.front().definesVariables = true;
@@ -136,12 +175,12 @@ void ModuleParts::deal(ArrayRef<LLVM::LLVMFuncOp> functions) {
   llvm::StringMap<Operation *> definitions;
   for (Operation *op : order)
     definitions[SymbolTable::getSymbolName(op)] = op;
-  for (auto [part, partFunctions] : llvm::zip_equal(allParts, dealt)) {
+  for (ModulePart &part : allParts) {
     part.owned = ModuleOp::create(module.getLoc());
     part.module = *part.owned;
     part.module->setAttrs(module->getAttrDictionary());
     Block *body = part.module.getBody();
-    for (LLVM::LLVMFuncOp function : partFunctions)
+    for (LLVM::LLVMFuncOp function : part.functions)
       function->moveBefore(body, body->end());
   }
   for (ModulePart &part : allParts)
@@ -154,6 +193,8 @@ void ModuleParts::deal(ArrayRef<LLVM::LLVMFuncOp> functions) {
 /// Declares in one part a symbol that another part defines.
 static Operation *declare(Operation *definition) {
   Operation *declaration = definition->cloneWithoutRegions();
+  // Its location may be that of a subprogram, which the definition is.
+  declaration->setLoc(UnknownLoc::get(definition->getContext()));
   if (auto function = dyn_cast<LLVM::LLVMFuncOp>(declaration)) {
     function.setLinkage(LLVM::Linkage::External);
     return declaration;

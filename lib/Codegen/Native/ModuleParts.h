@@ -20,7 +20,7 @@ struct ModulePart {
   /// Empty where there is one part, which is the module itself.
   OwningOpRef<ModuleOp> owned;
   ModuleOp module;
-  unsigned numFunctions = 0;
+  SmallVector<LLVM::LLVMFuncOp> functions;
   /// The amount of code to translate, in operations.
   int64_t size = 0;
   /// Whether LLVM should look for vectors in its loops.
@@ -28,6 +28,9 @@ struct ModulePart {
   /// Whether it defines the variables of the module.
   bool definesVariables = false;
 };
+
+/// A function, and what decides which part it belongs to.
+struct FunctionFacts;
 
 /// Deals the functions of a module in the LLVM dialect out to parts. The parts
 /// depend on the module alone, so that the same module always becomes the same
@@ -45,7 +48,10 @@ public:
   const llvm::StringSet<> &shared() const { return sharedSymbols; }
 
 private:
-  void deal(ArrayRef<LLVM::LLVMFuncOp> functions);
+  void split(ArrayRef<LLVM::LLVMFuncOp> functions);
+  /// Deals those of one kind out to new parts: each to the smallest, the
+  /// largest first.
+  void deal(ArrayRef<FunctionFacts> functions, bool hasScalarLoops);
   void declareUses(ModulePart &part,
                    const llvm::StringMap<Operation *> &definitions);
 
