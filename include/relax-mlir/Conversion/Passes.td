@@ -47,6 +47,21 @@ def RelaxOutlineParallelLoopsPass
   ];
 }
 
+def RelaxConvertArithmeticToLLVMPass
+    : Pass<"relax-convert-arithmetic-to-llvm"> {
+  let summary = "Convert vectors and numbers to the LLVM dialect";
+  let description = [{
+    Does to the dialects vector, arith and index what
+    `convert-vector-to-llvm`, `convert-arith-to-llvm` and
+    `convert-index-to-llvm` do one after the other, in one conversion. What is in
+    the body of an operation of a function stays as it is.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::vector::VectorDialect"
+  ];
+}
+
 def RelaxLowerScratchMemoryPass
     : Pass<"relax-lower-scratch-memory", "ModuleOp"> {
   let summary = "Take the scratch memory of kernels from the runtime";
