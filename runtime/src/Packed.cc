@@ -16,7 +16,9 @@
 
 #include "ADT.h"
 #include "Elements.h"
+#include "Order.h"
 #include "Tensor.h"
+#include "disco/Functions.h"
 
 #include <algorithm>
 #include <charconv>
@@ -123,10 +125,16 @@ public:
   // `isNaNEqual`: whether NaN is equal to itself, not a part of its own.
   Parts(const HostTensor &x, int64_t numParts, bool isNaNEqual)
       : x(x), partSize(numParts ? x.count() / numParts : 0),
-        isNaNEqual(isNaNEqual), order(numParts) {
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](int64_t i, int64_t j) { return compare(i, j) < 0; });
+        isNaNEqual(isNaNEqual) {
+    if (partSize == 1) {
+      keys = orderKeys(x.at(0), numParts, x.dtype());
+      order = sortedPlaces(keys);
+    } else {
+      order.resize(numParts);
+      std::iota(order.begin(), order.end(), 0);
+      std::stable_sort(order.begin(), order.end(),
+                       [&](int64_t i, int64_t j) { return compare(i, j) < 0; });
+    }
     for (size_t i = 0; i < order.size(); ++i)
       if (i == 0 || differ(order[i - 1], order[i]))
         begins.push_back(i);
@@ -166,6 +174,8 @@ public:
 
 private:
   int compare(int64_t lhs, int64_t rhs) const {
+    if (!keys.empty())
+      return keys[lhs] < keys[rhs] ? -1 : keys[rhs] < keys[lhs];
     int order = 0;
     for (int64_t i = 0; i < partSize && order == 0; ++i)
       order = compareElements(x[lhs * partSize + i], x[rhs * partSize + i]);
@@ -183,6 +193,7 @@ private:
   const HostTensor &x;
   int64_t partSize;
   bool isNaNEqual;
+  std::vector<uint64_t> keys; // of parts of one element
   std::vector<int64_t> order; // of the parts, sorted
   std::vector<size_t> begins; // where in `order` equal ones begin, and its end
 };
@@ -253,21 +264,21 @@ static ffi::Any unique(ffi::PackedArgs args) {
 static ffi::Tensor nonzero(ffi::AnyView value) {
   const relax_site site = {"nonzero", "", "", ""};
   HostTensor x(site, value);
-  std::vector<int64_t> found;
-  for (int64_t i = 0, e = x.count(); i < e; ++i)
-    if (!isZero(x[i]))
-      found.push_back(i);
-  int64_t rank = std::max(x.ndim(), 1),
-          count = static_cast<int64_t>(found.size());
+  NonzeroPlaces places(x.at(0), x.count(), x.dtype());
+  int64_t rank = std::max(x.ndim(), 1), count = places.count();
   ffi::Tensor result = makeTensor(site, {rank, count}, kInt64);
   auto *to = static_cast<int64_t *>(result.data_ptr());
-  for (int64_t axis = rank; axis-- > 0;) {
-    int64_t size = x.ndim() == 0 ? 1 : x.dim(axis);
-    for (int64_t i = 0; i < count; ++i) {
-      to[axis * count + i] = found[i] % size;
-      found[i] /= size;
-    }
+  int64_t *last = to + (rank - 1) * count;
+  places.write(last);
+  // The last row has the places in a flat tensor until the others are found.
+  int64_t stride = 1;
+  for (int64_t axis = rank - 1; axis-- > 0;) {
+    stride *= x.dim(axis + 1);
+    for (int64_t i = 0; i < count; ++i)
+      to[axis * count + i] = last[i] / stride % x.dim(axis);
   }
+  for (int64_t i = 0; rank > 1 && i < count; ++i)
+    last[i] %= x.dim(rank - 1);
   return result;
 }
 
@@ -704,11 +715,18 @@ template <auto entry> static ffi::Function anywhere() {
 }
 
 static constexpr std::string_view kPrefix = "relax_mlir.run.";
+// Of collective operators that TVM's passes have legalized, and what they are
+// called here: a process may have TVM as well.
+static constexpr std::string_view kDiscoOfTVM = "runtime.disco.";
+static constexpr const char *kDisco = "relax_mlir.disco.";
 static constexpr struct {
   std::string_view name;
   ffi::Function (*make)();
 } kFunctions[] = {
+    {"allgather", anywhere<runAllGather>},
+    {"allreduce", anywhere<runAllReduce>},
     {"assert_op", packed<assertTrue>},
+    {"broadcast_from_worker0", anywhere<runBroadcast>},
     {"call_dps_packed", packed<callDPS>},
     {"dynamic_strided_slice", typed<stridedSlice>},
     {"ensure_zero_offset", anywhere<ensureZeroOffset>},
@@ -719,6 +737,7 @@ static constexpr struct {
     {"ref_read", anywhere<readReference>},
     {"ref_write", anywhere<writeReference>},
     {"scalar_tensor", typed<makeScalar>},
+    {"scatter_from_worker0", anywhere<runScatter>},
     {"tensor_to_shape", typed<toShape>},
     {"truth", typed<isTrue>},
     {"unique", packed<unique>},
@@ -733,5 +752,8 @@ relax_runtime::findPackedFunction(std::string_view name) {
     for (const auto &function : kFunctions)
       if (name.substr(kPrefix.size()) == function.name)
         return function.make();
+  if (name.substr(0, kDiscoOfTVM.size()) == kDiscoOfTVM)
+    return ffi::Function::GetGlobal(
+        kDisco + std::string(name.substr(kDiscoOfTVM.size())));
   return std::nullopt;
 }

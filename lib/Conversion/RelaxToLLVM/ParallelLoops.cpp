@@ -47,15 +47,57 @@ static bool hasKnownAccesses(Operation *op) {
          op->hasTrait<OpTrait::IsTerminator>() || isMemoryEffectFree(op);
 }
 
+/// Returns the end of the values that an index has, from 0 on, if it is known.
+static std::optional<int64_t> getEnd(Value index) {
+  APInt value;
+  if (matchPattern(index, m_ConstantInt(&value)))
+    return value.isNegative() ? std::nullopt
+                              : std::optional(value.getSExtValue() + 1);
+  auto argument = dyn_cast<BlockArgument>(index);
+  auto loop = argument
+                  ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp())
+                  : scf::ForOp();
+  if (!loop || index != loop.getInductionVar() ||
+      !matchPattern(loop.getLowerBound(), m_Zero()) ||
+      !matchPattern(loop.getUpperBound(), m_ConstantInt(&value)))
+    return std::nullopt;
+  return value.getSExtValue();
+}
+
+/// How many indices an iteration has of its own, if the index is one of them:
+/// the number of the iteration itself, or the constant n times it, and what is
+/// from 0 to less than n. Otherwise 0.
+static int64_t getBlock(Value index, Value iteration) {
+  if (index == iteration)
+    return 1;
+  Value first = index;
+  int64_t end = 1;
+  if (auto sum = index.getDefiningOp<arith::AddIOp>()) {
+    first = sum.getLhs();
+    std::optional<int64_t> known = getEnd(sum.getRhs());
+    if (!known)
+      return 0;
+    end = *known;
+  }
+  auto product = first.getDefiningOp<arith::MulIOp>();
+  APInt size;
+  if (!product || product.getLhs() != iteration ||
+      !matchPattern(product.getRhs(), m_ConstantInt(&size)))
+    return 0;
+  int64_t block = size.getSExtValue();
+  return block > 0 && end <= block ? block : 0;
+}
+
 /// Whether no iteration of a loop sees what another one writes: each memref
 /// from outside of the loop that it writes is only loaded and stored, at
-/// indices of which one and the same is the number of the iteration. Different
+/// indices of which one and the same is of the iteration alone. Different
 /// memrefs of a kernel share no memory where one is written.
 static bool hasIndependentIterations(scf::ForOp loop) {
   struct Accesses {
-    bool isWritten = false, isElsewhere = false;
-    /// The axes whose index is the induction variable in all accesses.
-    std::optional<llvm::SmallBitVector> dims;
+    bool isWritten = false;
+    /// For each axis, how many indices an iteration has of its own, which are
+    /// those of all accesses; 0 where there are others.
+    std::optional<SmallVector<int64_t>> blocks;
   };
   llvm::MapVector<Value, Accesses> accesses;
   Value iteration = loop.getInductionVar();
@@ -70,11 +112,12 @@ static bool hasIndependentIterations(scf::ForOp loop) {
       return false;
     Accesses &known = accesses[memref];
     known.isWritten |= writes;
-    llvm::SmallBitVector dims(indices.size());
-    for (auto [dim, index] : llvm::enumerate(indices))
-      if (index == iteration)
-        dims.set(dim);
-    known.dims = known.dims ? *known.dims & dims : dims;
+    SmallVector<int64_t> blocks = llvm::map_to_vector(
+        indices, [&](Value index) { return getBlock(index, iteration); });
+    for (size_t dim = 0; known.blocks && dim < blocks.size(); ++dim)
+      if (blocks[dim] != (*known.blocks)[dim])
+        blocks[dim] = 0;
+    known.blocks = blocks;
     return true;
   };
   WalkResult walk = loop.getBody()->walk([&](Operation *op) {
@@ -93,7 +136,9 @@ static bool hasIndependentIterations(scf::ForOp loop) {
   if (walk.wasInterrupted())
     return false;
   return llvm::all_of(accesses, [](const auto &entry) {
-    return !entry.second.isWritten || entry.second.dims->any();
+    return !entry.second.isWritten ||
+           llvm::any_of(*entry.second.blocks,
+                        [](int64_t block) { return block != 0; });
   });
 }
 

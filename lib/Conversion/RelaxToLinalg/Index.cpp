@@ -17,6 +17,7 @@
 
 #include "relax-mlir/Conversion/KernelBuilder.h"
 #include "relax-mlir/Conversion/RelaxToLinalg.h"
+#include "relax-mlir/IR/Relax.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -470,47 +471,133 @@ static Value combine(ScalarBuilder &s, StringRef reduction, Value old,
 }
 
 namespace {
-/// Goes over the elements of `updates`, in row-major order.
+/// Goes over the elements of `updates`, in row-major order. Threads may share
+/// the columns where they stay what they are: then blocks of them are
+/// outermost.
 struct ScatterBuilder {
   KernelBuilder &b;
   Value updates;
   StringRef reduction;
-  /// The place of an update in the tensor, from its indices; adds to `checks`
+  /// After so many of the indices of an update its place is known, but for the
+  /// other indices, with which the place ends.
+  int64_t depth;
+  /// The place of an update in the tensor, from these indices; adds to `checks`
   /// pairs of an index and a size that it must be less than.
   llvm::function_ref<SmallVector<Value>(
       ScalarBuilder &, Indices,
       SmallVectorImpl<std::pair<Value, Value>> &checks)>
       getPlace;
 
-  Value build(Value tensor) {
-    SmallVector<Value> indices;
-    return buildLoop(tensor, indices);
-  }
+  /// Whether the last index of an update is the last one of its place, too.
+  bool keepsColumns;
+  /// The columns that are updated now: `first`, if there is one, and a number
+  /// in [begin, end).
+  Value firstColumn = {}, beginColumn = {}, endColumn = {};
+
+  Value build(Value tensor);
 
 private:
-  Value buildLoop(Value tensor, SmallVector<Value> &indices);
-  Value update(Value tensor, Indices indices);
+  using Body = llvm::function_ref<Value(Value)>;
+
+  /// Columns of a block.
+  static constexpr int64_t kColumns = 128;
+
+  /// Updates columns `first` + [begin, end).
+  Value buildColumns(Value tensor, Value first, Value begin, Value end);
+
+  /// Loops over the indices up to the depth, or the rest of them.
+  Value overUpdates(Value tensor, SmallVector<Value> &indices, Body body);
+  Value overRest(Value tensor, SmallVector<Value> &indices,
+                 SmallVector<Value> &place);
+  Value buildLoop(Value tensor, int64_t axis,
+                  llvm::function_ref<Value(Value, Value)> body);
+  /// Updates what is inside of the tensor.
+  Value updateInside(Value tensor, SmallVector<Value> &indices);
 };
 } // namespace
 
-Value ScatterBuilder::buildLoop(Value tensor, SmallVector<Value> &indices) {
-  int64_t depth = indices.size();
-  if (depth == b.getRank(updates))
-    return update(tensor, indices);
+Value ScatterBuilder::buildColumns(Value tensor, Value first, Value begin,
+                                   Value end) {
+  firstColumn = first;
+  beginColumn = begin;
+  endColumn = end;
+  SmallVector<Value> indices;
+  return overUpdates(tensor, indices, [&](Value tensor) {
+    return updateInside(tensor, indices);
+  });
+}
+
+Value ScatterBuilder::build(Value tensor) {
   Value zero = arith::ConstantIndexOp::create(b, 0);
+  int64_t rank = b.getRank(updates);
+  Value size = rank == 0 ? Value() : b.dimValue(updates, rank - 1);
+  if (!keepsColumns || b.isOnDevice())
+    return buildColumns(tensor, Value(), zero, size);
+  Value one = arith::ConstantIndexOp::create(b, 1);
+  Value width = arith::ConstantIndexOp::create(b, kColumns);
+  Value blocks = arith::DivUIOp::create(b, size, width);
+  auto loop = scf::ForOp::create(b, zero, blocks, one, tensor);
+  RelaxDialect::LoopAttrHelper(b.getContext())
+      .setAttr(loop, b.getStringAttr("parallel"));
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value first = arith::MulIOp::create(b, loop.getInductionVar(), width);
+    Value updated = buildColumns(loop.getRegionIterArg(0), first, zero, width);
+    scf::YieldOp::create(b, updated);
+  }
+  Value rest = arith::MulIOp::create(b, blocks, width);
+  return buildColumns(loop.getResult(0), Value(), rest, size);
+}
+
+Value ScatterBuilder::buildLoop(Value tensor, int64_t axis,
+                                llvm::function_ref<Value(Value, Value)> body) {
+  bool isLast = axis + 1 == b.getRank(updates);
+  Value begin = isLast ? beginColumn : arith::ConstantIndexOp::create(b, 0);
+  Value end = isLast ? endColumn : b.dimValue(updates, axis);
   Value step = arith::ConstantIndexOp::create(b, 1);
-  auto loop =
-      scf::ForOp::create(b, zero, b.dimValue(updates, depth), step, tensor);
+  auto loop = scf::ForOp::create(b, begin, end, step, tensor);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
-  indices.push_back(loop.getInductionVar());
-  Value result = buildLoop(loop.getRegionIterArg(0), indices);
-  indices.pop_back();
+  Value index = loop.getInductionVar();
+  if (isLast && firstColumn)
+    index = arith::AddIOp::create(b, firstColumn, index);
+  Value result = body(index, loop.getRegionIterArg(0));
   scf::YieldOp::create(b, result);
   return loop.getResult(0);
 }
 
-Value ScatterBuilder::update(Value tensor, Indices indices) {
+Value ScatterBuilder::overUpdates(Value tensor, SmallVector<Value> &indices,
+                                  Body body) {
+  if (static_cast<int64_t>(indices.size()) == depth)
+    return body(tensor);
+  return buildLoop(tensor, indices.size(), [&](Value index, Value tensor) {
+    indices.push_back(index);
+    Value result = overUpdates(tensor, indices, body);
+    indices.pop_back();
+    return result;
+  });
+}
+
+Value ScatterBuilder::overRest(Value tensor, SmallVector<Value> &indices,
+                               SmallVector<Value> &place) {
+  if (static_cast<int64_t>(indices.size()) < b.getRank(updates))
+    return buildLoop(tensor, indices.size(), [&](Value index, Value tensor) {
+      indices.push_back(index);
+      place.push_back(index);
+      Value result = overRest(tensor, indices, place);
+      indices.pop_back();
+      place.pop_back();
+      return result;
+    });
+  ScalarBuilder s = b.scalars();
+  Value old = tensor::ExtractOp::create(s, tensor, place);
+  Value next = tensor::ExtractOp::create(s, updates, indices);
+  Value value = combine(s, reduction, old, next, b.getElementType(tensor));
+  return tensor::InsertOp::create(s, value, tensor, place);
+}
+
+Value ScatterBuilder::updateInside(Value tensor, SmallVector<Value> &indices) {
   ScalarBuilder s = b.scalars();
   SmallVector<std::pair<Value, Value>> checks;
   SmallVector<Value> place = getPlace(s, indices, checks);
@@ -523,12 +610,7 @@ Value ScatterBuilder::update(Value tensor, Indices indices) {
       scf::IfOp::create(b, tensor.getType(), isInside, true, true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(conditional.thenBlock());
-  ScalarBuilder inside = b.scalars();
-  Value old = tensor::ExtractOp::create(inside, tensor, place);
-  Value next = tensor::ExtractOp::create(inside, updates, indices);
-  Value value = combine(inside, reduction, old, next, b.getElementType(tensor));
-  Value changed = tensor::InsertOp::create(inside, value, tensor, place);
-  scf::YieldOp::create(inside, changed);
+  scf::YieldOp::create(b, overRest(tensor, indices, place));
   b.setInsertionPointToStart(conditional.elseBlock());
   scf::YieldOp::create(b, tensor);
   return conditional.getResult(0);
@@ -551,9 +633,12 @@ static KernelResult buildScatterElements(KernelBuilder &b, ScatterElementsOp op,
     return place;
   };
   bool isMean = reduction == "mean";
+  bool keepsColumns = axis + 1 < b.getRank(data);
   Value result =
-      ScatterBuilder{b, updates, isMean ? "add" : reduction, getPlace}.build(
-          b.copy(data, outputs[0]));
+      ScatterBuilder{
+          b,        updates,     isMean ? "add" : reduction, b.getRank(updates),
+          getPlace, keepsColumns}
+          .build(b.copy(data, outputs[0]));
   if (!isMean)
     return one(result);
   // The number of terms of each sum: its own, and the updates.
@@ -561,7 +646,9 @@ static KernelResult buildScatterElements(KernelBuilder &b, ScatterElementsOp op,
   Value one64 = b.scalars().constant(i64, 1);
   Value counts = b.fill(one64, b.empty(b.dims(data), i64));
   Value ones = b.fill(one64, b.empty(b.dims(updates), i64));
-  counts = ScatterBuilder{b, ones, "add", getPlace}.build(counts);
+  counts =
+      ScatterBuilder{b, ones, "add", b.getRank(ones), getPlace, keepsColumns}
+          .build(counts);
   return one(b.computeElementwise(counts, result, [&](S s, V e) {
     Type data = tensorType(op.getData()).getDtype();
     return s.div(e[1], s.widen(s.cast(e[0], s.getI64Type(), data)));
@@ -591,7 +678,7 @@ static KernelResult buildScatterND(KernelBuilder &b, ScatterNDOp op,
     sizes.push_back(b.dimValue(data, i));
   auto getPlace = [&](S s, Indices loops,
                       SmallVectorImpl<std::pair<Value, Value>> &checks) {
-    SmallVector<Value> at(loops.take_front(numIndices)), place;
+    SmallVector<Value> at(loops), place;
     at.push_back(Value());
     for (int64_t i = 0; i < length; ++i) {
       at.back() = index(s, i);
@@ -599,11 +686,11 @@ static KernelResult buildScatterND(KernelBuilder &b, ScatterNDOp op,
       place.push_back(fromEnd(s, asIndex(s, number, dtype), sizes[i]));
       checks.emplace_back(place.back(), sizes[i]);
     }
-    llvm::append_range(place, loops.drop_front(numIndices));
     return place;
   };
-  return one(ScatterBuilder{b, updates, op.getReduction(), getPlace}.build(
-      b.copy(data, outputs[0])));
+  return one(ScatterBuilder{b, updates, op.getReduction(), numIndices, getPlace,
+                            numIndices < b.getRank(updates)}
+                 .build(b.copy(data, outputs[0])));
 }
 
 static DimPairs checkScatterND(ScatterNDOp op, Type) {

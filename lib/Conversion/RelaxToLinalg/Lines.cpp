@@ -30,7 +30,14 @@ mlir::relax::buildLoop(KernelBuilder &b, Value begin, Value end, Value step,
 
 Carried LineLoops::overLines(ValueRange tensors, Line line) const {
   SmallVector<Value> place(b.getRank(data));
-  return overDims(tensors, place, 0, line);
+  return overDims(tensors, place, 0, line, nullptr);
+}
+
+Carried LineLoops::overBlocks(ValueRange tensors, int64_t width, Line block,
+                              Line line) const {
+  SmallVector<Value> place(b.getRank(data));
+  Block blocks = {width, block};
+  return overDims(tensors, place, 0, line, &blocks);
 }
 
 Carried LineLoops::alongLine(
@@ -43,31 +50,49 @@ Carried LineLoops::alongLine(
 
 /// Loops over the dimensions other than the axis, from `depth` on.
 Carried LineLoops::overDims(ValueRange tensors, SmallVectorImpl<Value> &place,
-                            int64_t depth, Line line) const {
+                            int64_t depth, Line line,
+                            const Block *block) const {
   if (depth == axis)
     ++depth;
   if (depth >= b.getRank(data))
     return line(tensors, place);
   Value zero = arith::ConstantIndexOp::create(b, 0);
+  Value size = b.dimValue(data, depth);
+  auto inner = [&](Value index, ValueRange carried) {
+    place[depth] = index;
+    return overDims(carried, place, depth + 1, line, block);
+  };
+  if (!block || depth + 1 < b.getRank(data))
+    return overDim(tensors, depth, zero, size, 1, inner);
+  Value width = arith::ConstantIndexOp::create(b, block->width);
+  Value blocks = arith::DivUIOp::create(b, size, width);
+  Carried written = overDim(tensors, depth, zero, blocks, block->width,
+                            [&](Value number, ValueRange carried) {
+                              place[depth] =
+                                  arith::MulIOp::create(b, number, width);
+                              return block->write(carried, place);
+                            });
+  Value rest = arith::MulIOp::create(b, blocks, width);
+  return overDim(written, depth, rest, size, 1, inner);
+}
+
+Carried
+LineLoops::overDim(ValueRange tensors, int64_t depth, Value begin, Value end,
+                   int64_t width,
+                   llvm::function_ref<Carried(Value, ValueRange)> body) const {
   Value one = arith::ConstantIndexOp::create(b, 1);
-  Carried results =
-      buildLoop(b, zero, b.dimValue(data, depth), one, tensors,
-                [&](Value index, ValueRange carried) {
-                  place[depth] = index;
-                  return overDims(carried, place, depth + 1, line);
-                });
+  Carried results = buildLoop(b, begin, end, one, tensors, body);
   if (depth == (axis == 0 ? 1 : 0)) {
     Operation *loop = results.front().getDefiningOp();
     MLIRContext *context = b.getContext();
     RelaxDialect::LoopAttrHelper(context).setAttr(loop,
                                                   b.getStringAttr("parallel"));
     RelaxDialect::GrainAttrHelper(context).setAttr(
-        loop, b.getI64IntegerAttr(getGrain(depth)));
+        loop, b.getI64IntegerAttr(llvm::divideCeil(getGrain(depth), width)));
   }
   return results;
 }
 
-/// The number of iterations of a loop over lines that are worth a thread.
 int64_t LineLoops::getGrain(int64_t depth) const {
   int64_t elements = cost;
   for (auto [dim, size] : llvm::enumerate(b.getType(data).getShape()))

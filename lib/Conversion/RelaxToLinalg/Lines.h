@@ -41,13 +41,27 @@ public:
 
   /// Writes all lines; threads may share the outermost loop.
   Carried overLines(ValueRange tensors, Line line) const;
+  /// The same for an axis that is not the last dimension: `block` writes lines
+  /// `width` of which are neighbors, from the index of the last dimension on,
+  /// and `line` each of those that are left.
+  Carried overBlocks(ValueRange tensors, int64_t width, Line block,
+                     Line line) const;
   /// Goes along a line.
   Carried alongLine(ValueRange carried,
                     llvm::function_ref<Carried(Value, ValueRange)> body) const;
 
 private:
+  /// Lines of which `width` are written at once; without it each alone.
+  struct Block {
+    int64_t width;
+    Line write;
+  };
   Carried overDims(ValueRange tensors, SmallVectorImpl<Value> &place,
-                   int64_t depth, Line line) const;
+                   int64_t depth, Line line, const Block *block) const;
+  /// The loop of one dimension, which writes `width` lines at once.
+  Carried overDim(ValueRange tensors, int64_t depth, Value begin, Value end,
+                  int64_t width,
+                  llvm::function_ref<Carried(Value, ValueRange)> body) const;
   int64_t getGrain(int64_t depth) const;
 
   KernelBuilder &b;

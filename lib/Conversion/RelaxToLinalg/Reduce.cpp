@@ -273,6 +273,149 @@ scanByAllThreads(KernelBuilder &b, Value data, Value output, int64_t axis,
   return scan.getResult(0);
 }
 
+namespace {
+/// Writes for each element what those up to it are together. What they are is
+/// of a type that holds any four elements, where there is one: then elements
+/// are put together with their neighbors before, and only every fourth one
+/// waits for the total. Totals are rounded when they are written.
+class Scan {
+public:
+  /// `add` combines a total with an element, `read` and `write` convert.
+  using Add = llvm::function_ref<Value(S, Value, Value)>;
+  using Convert = llvm::function_ref<Value(S, Value)>;
+
+  Scan(KernelBuilder &b, Value data, int64_t axis, Value start, Add add,
+       Convert read, Convert write, bool isExclusive, bool isWide)
+      : b(b), data(data), axis(axis), start(start), add(add), read(read),
+        write(write), isExclusive(isExclusive), isWide(isWide) {}
+
+  Value build(Value output);
+
+private:
+  Carried scanLine(ValueRange tensors, SmallVectorImpl<Value> &place);
+  Carried scanLines(ValueRange tensors, SmallVectorImpl<Value> &place);
+  /// Goes on with `count` elements of a line.
+  Carried scanElements(Value at, int64_t count, ValueRange carried,
+                       SmallVectorImpl<Value> &place);
+  Value load(Value at, SmallVectorImpl<Value> &place) {
+    ScalarBuilder s = b.scalars();
+    place[axis] = at;
+    return read(s, tensor::ExtractOp::create(b, data, place));
+  }
+  Value insert(Value total, Value at, Value tensor,
+               SmallVectorImpl<Value> &place) {
+    ScalarBuilder s = b.scalars();
+    place[axis] = at;
+    return tensor::InsertOp::create(b, write(s, total), tensor, place);
+  }
+  Value constant(int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  }
+  Value plus(Value index, int64_t value) {
+    return value == 0 ? index
+                      : arith::AddIOp::create(b, index, constant(value));
+  }
+
+  /// Elements of a line that are put together first.
+  static constexpr int64_t kElements = 4;
+  /// Lines at once: the elements of a line of a cache.
+  static constexpr int64_t kLines = 16;
+
+  KernelBuilder &b;
+  Value data;
+  int64_t axis;
+  Value start;
+  Add add;
+  Convert read, write;
+  bool isExclusive, isWide;
+};
+} // namespace
+
+Value Scan::build(Value output) {
+  LineLoops lines(b, data, axis);
+  auto line = [&](ValueRange tensors, SmallVectorImpl<Value> &place) {
+    return scanLine(tensors, place);
+  };
+  if (axis + 1 == b.getRank(data))
+    return lines.overLines(output, line).front();
+  auto block = [&](ValueRange tensors, SmallVectorImpl<Value> &place) {
+    return scanLines(tensors, place);
+  };
+  return lines.overBlocks(output, kLines, block, line).front();
+}
+
+Carried Scan::scanElements(Value at, int64_t count, ValueRange carried,
+                           SmallVectorImpl<Value> &place) {
+  ScalarBuilder s = b.scalars();
+  SmallVector<Value> parts;
+  for (int64_t i = 0; i < count; ++i) {
+    Value number = load(plus(at, i), place);
+    parts.push_back(i == 0 ? number : add(s, parts.back(), number));
+  }
+  SmallVector<Value> totals = {carried[1]};
+  for (Value part : parts)
+    totals.push_back(add(s, carried[1], part));
+  Value tensor = carried[0];
+  for (int64_t i = 0; i < count; ++i)
+    tensor =
+        insert(totals[isExclusive ? i : i + 1], plus(at, i), tensor, place);
+  return {tensor, totals.back()};
+}
+
+Carried Scan::scanLine(ValueRange tensors, SmallVectorImpl<Value> &place) {
+  Value zero = constant(0), one = constant(1), size = b.dimValue(data, axis);
+  Carried carried = {tensors[0], start};
+  Value begin = zero;
+  if (isWide) {
+    Value step = constant(kElements);
+    begin =
+        arith::SubIOp::create(b, size, arith::RemUIOp::create(b, size, step));
+    carried = buildLoop(b, zero, begin, step, carried,
+                        [&](Value at, ValueRange carried) {
+                          return scanElements(at, kElements, carried, place);
+                        });
+  }
+  carried = buildLoop(b, begin, size, one, carried,
+                      [&](Value at, ValueRange carried) {
+                        return scanElements(at, 1, carried, place);
+                      });
+  return {carried[0]};
+}
+
+Carried Scan::scanLines(ValueRange tensors, SmallVectorImpl<Value> &place) {
+  Carried carried = {tensors[0]};
+  carried.append(kLines, start);
+  Value first = place.back();
+  carried =
+      buildLoop(b, constant(0), b.dimValue(data, axis), constant(1), carried,
+                [&](Value at, ValueRange carried) {
+                  ScalarBuilder s = b.scalars();
+                  SmallVector<Value> columns, after;
+                  for (int64_t i = 0; i < kLines; ++i) {
+                    columns.push_back(plus(first, i));
+                    place.back() = columns.back();
+                    after.push_back(add(s, carried[i + 1], load(at, place)));
+                  }
+                  Carried next = {carried[0]};
+                  for (int64_t i = 0; i < kLines; ++i) {
+                    place.back() = columns[i];
+                    next[0] = insert(isExclusive ? carried[i + 1] : after[i],
+                                     at, next[0], place);
+                  }
+                  llvm::append_range(next, after);
+                  return next;
+                });
+  place.back() = first;
+  return {carried[0]};
+}
+
+/// The type of the totals of elements.
+static Type getTotalType(KernelBuilder &b, Type element) {
+  if (element.isF32() && !b.isOnDevice())
+    return b.getF64Type();
+  return b.accumulatorType(element);
+}
+
 template <typename OpTy>
 static void addScan(LegalizationTable &table, Identity identity,
                     Combine combine) {
@@ -283,35 +426,24 @@ static void addScan(LegalizationTable &table, Identity identity,
     Value data = op.getAxis() ? inputs[0] : b.flatten(inputs[0]);
     int64_t axis = getAxis(op.getAxis().value_or(0), b.getRank(data));
     Type element = b.getElementType(outputs[0]);
-    Type type = b.accumulatorType(element);
+    Type type = getTotalType(b, element);
     Type wide = type == element ? to : type;
-    auto add = [&](S s, Value before, Value number) {
-      return combine(s, before, s.cast(number, from, wide));
-    };
+    Value start = b.scalars().identity(identity, type);
+    auto read = [&](S s, Value number) { return s.cast(number, from, wide); };
     if (b.isOnDevice())
-      return one(scanByAllThreads(b, data, outputs[0], axis,
-                                  b.scalars().identity(identity, type),
-                                  op.getExclusive(), add));
-    LineLoops lines(b, data, axis);
-    // Totals are scalars of the type that sums have.
-    auto line = [&](ValueRange tensors, SmallVectorImpl<Value> &place) {
-      Carried carried(tensors);
-      carried.push_back(b.scalars().identity(identity, type));
-      carried = lines.alongLine(carried, [&](Value index, ValueRange carried) {
-        ScalarBuilder s = b.scalars();
-        place[axis] = index;
-        Value number = tensor::ExtractOp::create(s, data, place);
-        Value before = carried[1];
-        Value after = add(s, before, number);
-        Value written = s.narrow(op.getExclusive() ? before : after, element);
-        Value next = tensor::InsertOp::create(s, written, carried[0], place);
-        return Carried{next, after};
-      });
-      return Carried{carried.front()};
-    };
+      return one(scanByAllThreads(b, data, outputs[0], axis, start,
+                                  op.getExclusive(),
+                                  [&](S s, Value before, Value number) {
+                                    return combine(s, before, read(s, number));
+                                  }));
+    auto write = [&](S s, Value total) { return s.narrow(total, element); };
+    bool isWide =
+        !isa<FloatType>(type) || (type != element && !element.isBF16());
     // Loops read the tensor that they carry: it starts as zeros.
-    Value start = b.fill(b.scalars().constant(element, 0), outputs[0]);
-    return one(lines.overLines(start, line).front());
+    Value cleared = b.fill(b.scalars().constant(element, 0), outputs[0]);
+    return one(Scan(b, data, axis, start, combine, read, write,
+                    op.getExclusive(), isWide)
+                   .build(cleared));
   });
 }
 

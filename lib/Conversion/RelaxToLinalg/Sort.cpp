@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Lines are sorted by merging runs, from one element on, which is stable and
-// takes the same time for all data. Two copies of a line take turns as source
+// Long lines are sorted by digits: RadixSort.cpp. Others are sorted by merging
+// runs, from one element on, which is stable and takes the same time for all
+// data. Two copies of a line take turns as source
 // and destination. Two runs of the same length are merged from both ends at
 // once: half of the elements from each, so that no index leaves its run and two
 // chains of instructions are independent. Where the places of the elements are
@@ -19,6 +20,7 @@
 
 #include "DeviceSort.h"
 #include "Lines.h"
+#include "RadixSort.h"
 #include "Support.h"
 
 #include "relax-mlir/Conversion/KernelBuilder.h"
@@ -69,10 +71,10 @@ Value mlir::relax::countBits(ScalarBuilder &s, Value number) {
 
 namespace {
 /// Sorts lines of tensors that move together; the first one has the keys.
-class MergeSort {
+class LineSort {
 public:
-  MergeSort(KernelBuilder &b, Value data, int64_t axis, bool isDescending)
-      : b(b), lines(b, data, axis, kCost), axis(axis),
+  LineSort(KernelBuilder &b, Value data, int64_t axis, bool isDescending)
+      : b(b), lines(b, data, axis, kCost), data(data), axis(axis),
         isDescending(isDescending), size(b.dimValue(data, axis)) {}
 
   /// Returns the tensors, with each line in order.
@@ -80,6 +82,7 @@ public:
 
 private:
   Carried sortLine(ValueRange tensors, SmallVectorImpl<Value> &place);
+  Carried mergeLine(ValueRange tensors, SmallVectorImpl<Value> &place);
   Carried mergeRuns(ValueRange from, ValueRange to, Value width,
                     SmallVectorImpl<Value> &place);
   Carried mergeEqual(ValueRange from, ValueRange to, Value begin, Value width,
@@ -111,13 +114,14 @@ private:
 
   KernelBuilder &b;
   LineLoops lines;
+  Value data;
   int64_t axis;
   bool isDescending;
   Value size;
 };
 } // namespace
 
-Carried MergeSort::sort(ArrayRef<Value> tensors) {
+Carried LineSort::sort(ArrayRef<Value> tensors) {
   Carried all(tensors);
   for (Value tensor : tensors)
     all.push_back(b.empty(b.dims(tensor), b.getElementType(tensor)));
@@ -129,8 +133,30 @@ Carried MergeSort::sort(ArrayRef<Value> tensors) {
   return all;
 }
 
+/// Sorts a line by digits where it is long, otherwise by merging.
+Carried LineSort::sortLine(ValueRange tensors, SmallVectorImpl<Value> &place) {
+  std::optional<int64_t> least = leastToSortByDigits(b.getElementType(data));
+  if (!least)
+    return mergeLine(tensors, place);
+  RadixSort radix(b, data, axis, isDescending);
+  int64_t known = b.getType(data).getDimSize(axis);
+  if (!ShapedType::isDynamic(known))
+    return known < *least ? mergeLine(tensors, place)
+                          : radix.sortLine(tensors, place);
+  Value isLong = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, size,
+                                       constant(*least));
+  auto conditional =
+      scf::IfOp::create(b, tensors.getTypes(), isLong, true, true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(conditional.thenBlock());
+  scf::YieldOp::create(b, radix.sortLine(tensors, place));
+  b.setInsertionPointToStart(conditional.elseBlock());
+  scf::YieldOp::create(b, mergeLine(tensors, place));
+  return llvm::to_vector_of<Value>(conditional.getResults());
+}
+
 /// Merges runs of 1, 2, 4, ... elements, and returns to the first copy.
-Carried MergeSort::sortLine(ValueRange tensors, SmallVectorImpl<Value> &place) {
+Carried LineSort::mergeLine(ValueRange tensors, SmallVectorImpl<Value> &place) {
   ScalarBuilder s = b.scalars();
   // The runs are doubled twice in each round: ceil(log4(size)) rounds.
   Value last = arith::SubIOp::create(
@@ -153,8 +179,8 @@ Carried MergeSort::sortLine(ValueRange tensors, SmallVectorImpl<Value> &place) {
 
 /// Merges each two neighbouring runs of `width` elements, of which the last
 /// ones may have fewer.
-Carried MergeSort::mergeRuns(ValueRange from, ValueRange to, Value width,
-                             SmallVectorImpl<Value> &place) {
+Carried LineSort::mergeRuns(ValueRange from, ValueRange to, Value width,
+                            SmallVectorImpl<Value> &place) {
   Value both = add(width, width);
   Value rest = sub(size, arith::RemUIOp::create(b, size, both));
   Carried merged = buildLoop(
@@ -164,9 +190,9 @@ Carried MergeSort::mergeRuns(ValueRange from, ValueRange to, Value width,
   return mergeRest(from, merged, rest, min(add(rest, width), size), place);
 }
 
-Carried MergeSort::select(Value takesRight, ValueRange keys, ValueRange from,
-                          ValueRange to, Value left, Value right, Value at,
-                          SmallVectorImpl<Value> &place) {
+Carried LineSort::select(Value takesRight, ValueRange keys, ValueRange from,
+                         ValueRange to, Value left, Value right, Value at,
+                         SmallVectorImpl<Value> &place) {
   Carried results;
   for (auto [i, tensor] : llvm::enumerate(to)) {
     Value lhs = i == 0 ? keys[0] : load(from[i], left, place);
@@ -179,8 +205,8 @@ Carried MergeSort::select(Value takesRight, ValueRange keys, ValueRange from,
 }
 
 /// Merges two runs of `width` elements from both ends.
-Carried MergeSort::mergeEqual(ValueRange from, ValueRange to, Value begin,
-                              Value width, SmallVectorImpl<Value> &place) {
+Carried LineSort::mergeEqual(ValueRange from, ValueRange to, Value begin,
+                             Value width, SmallVectorImpl<Value> &place) {
   Value one = constant(1), middle = add(begin, width);
   Value last = sub(add(middle, width), one);
   Carried carried = {begin, middle, sub(middle, one), last};
@@ -212,8 +238,8 @@ Carried MergeSort::mergeEqual(ValueRange from, ValueRange to, Value begin,
 }
 
 /// Merges the last two runs, of which the second one ends with the line.
-Carried MergeSort::mergeRest(ValueRange from, ValueRange to, Value begin,
-                             Value middle, SmallVectorImpl<Value> &place) {
+Carried LineSort::mergeRest(ValueRange from, ValueRange to, Value begin,
+                            Value middle, SmallVectorImpl<Value> &place) {
   Value one = constant(1), last = sub(size, one);
   Carried carried = {begin, middle};
   llvm::append_range(carried, to);
@@ -256,7 +282,7 @@ static KernelResult buildSort(KernelBuilder &b, SortOp op, ValueRange inputs,
   if (b.isOnDevice())
     return one(
         sortByAllThreads(b, inputs[0], outputs[0], axis, isDescending).front());
-  MergeSort sort(b, inputs[0], axis, isDescending);
+  LineSort sort(b, inputs[0], axis, isDescending);
   return one(sort.sort(b.copy(inputs[0], outputs[0])).front());
 }
 
@@ -266,7 +292,7 @@ static Carried sortPlaces(KernelBuilder &b, Value data, Type type, int64_t axis,
   SmallVector<OpFoldResult> dims = b.dims(data);
   Value keys = b.copy(data, b.empty(dims, b.getElementType(data)));
   Value places = buildPlaces(b, b.empty(dims, type), axis);
-  return MergeSort(b, data, axis, isDescending).sort({keys, places});
+  return LineSort(b, data, axis, isDescending).sort({keys, places});
 }
 
 static KernelResult buildArgsort(KernelBuilder &b, ArgsortOp op,
@@ -289,8 +315,8 @@ class FirstElements {
 public:
   FirstElements(KernelBuilder &b, Value data, int64_t axis, int64_t count,
                 bool isDescending)
-      : b(b), data(data), lines(b, data, axis), axis(axis), count(count),
-        isDescending(isDescending) {}
+      : b(b), data(data), lines(b, data, axis, count < 16 ? 4 : 16), axis(axis),
+        count(count), isDescending(isDescending) {}
 
   /// Fills the tensors: the first one has the keys, a second one the places.
   Carried find(ValueRange tensors);
@@ -457,7 +483,50 @@ static DimPairs checkTopk(TopkOp op, Type) {
 // Searching
 //===----------------------------------------------------------------------===//
 
-/// A binary search for the first boundary that is not before the element.
+/// A binary search without branches that depend on data, since they would be
+/// guessed wrong half of the time. Of a power of 2 of boundaries, which are the
+/// first or the last ones, each step passes over half; a condition is shifted
+/// where a selection might become a branch.
+static Value searchBoundaries(ScalarBuilder &s, Value boundaries, Value size,
+                              Value element, bool isRight) {
+  Type indexType = s.getIndexType();
+  auto constant = [&](int64_t value) { return index(s, s.getLoc(), value); };
+  auto sub = [&](Value lhs, Value rhs) -> Value {
+    return arith::SubIOp::create(s, lhs, rhs);
+  };
+  auto shift = [&](Value value, Value bits) -> Value {
+    return arith::ShLIOp::create(s, value, bits);
+  };
+  Value zero = constant(0), one = constant(1);
+  auto isPassed = [&](Value at) -> Value {
+    Value boundary = tensor::ExtractOp::create(s, boundaries, ValueRange(at));
+    if (!isRight)
+      return isLess(s, boundary, element);
+    return arith::XOrIOp::create(
+        s, isLess(s, element, boundary),
+        arith::ConstantIntOp::create(s, s.getI1Type(), 1));
+  };
+  auto asIndex = [&](Value condition) -> Value {
+    return arith::IndexCastUIOp::create(s, indexType, condition);
+  };
+  Value steps = sub(countBits(s, size), one);
+  Value power = shift(one, steps);
+  Value begin = arith::SelectOp::create(s, isPassed(sub(power, one)),
+                                        sub(size, power), zero);
+  auto loop = scf::ForOp::create(s, zero, steps, one, begin);
+  {
+    OpBuilder::InsertionGuard guard(s);
+    s.setInsertionPointToStart(loop.getBody());
+    Value low = loop.getRegionIterArg(0);
+    Value bit = sub(sub(steps, one), loop.getInductionVar());
+    Value last = sub(s.add(low, shift(one, bit)), one);
+    Value next = s.add(low, shift(asIndex(isPassed(last)), bit));
+    scf::YieldOp::create(s, next);
+  }
+  Value low = loop.getResult(0);
+  return s.add(low, asIndex(isPassed(low)));
+}
+
 static KernelResult buildBucketize(KernelBuilder &b, BucketizeOp op,
                                    ValueRange inputs, ValueRange outputs) {
   Value boundaries = inputs[1];
@@ -466,33 +535,19 @@ static KernelResult buildBucketize(KernelBuilder &b, BucketizeOp op,
                       outputs[0]));
   Value size = b.dimValue(boundaries, 0);
   return one(b.elementwise(inputs[0], outputs[0], [&](S s, V e) -> Value {
-    Value zero = index(s, s.getLoc(), 0), one = index(s, s.getLoc(), 1);
-    auto loop = scf::ForOp::create(s, zero, countBits(s, size), one,
-                                   ValueRange{zero, size});
-    {
-      OpBuilder::InsertionGuard guard(s);
-      s.setInsertionPointToStart(loop.getBody());
-      Value low = loop.getRegionIterArg(0), high = loop.getRegionIterArg(1);
-      Value middle =
-          arith::DivUIOp::create(s, s.add(low, high), index(s, s.getLoc(), 2));
-      Value last = arith::SubIOp::create(s, size, one);
-      Value boundary = tensor::ExtractOp::create(
-          s, boundaries, ValueRange(arith::MinUIOp::create(s, middle, last)));
-      Value isBefore = isLess(s, boundary, e[0]);
-      if (op.getRight()) // not after
-        isBefore = arith::XOrIOp::create(
-            s, isLess(s, e[0], boundary),
-            arith::ConstantIntOp::create(s, s.getI1Type(), 1));
-      Value isOpen =
-          arith::CmpIOp::create(s, arith::CmpIPredicate::ult, low, high);
-      Value goesUp = arith::AndIOp::create(s, isOpen, isBefore);
-      Value above = s.add(middle, one);
-      scf::YieldOp::create(
-          s, ValueRange{arith::SelectOp::create(s, goesUp, above, low),
-                        arith::SelectOp::create(s, goesUp, high, middle)});
-    }
+    Value zero = index(s, s.getLoc(), 0);
+    Value hasAny =
+        arith::CmpIOp::create(s, arith::CmpIPredicate::ne, size, zero);
+    auto conditional = scf::IfOp::create(s, s.getIndexType(), hasAny, true);
+    OpBuilder::InsertionGuard guard(s);
+    s.setInsertionPointToStart(conditional.thenBlock());
+    scf::YieldOp::create(
+        s, searchBoundaries(s, boundaries, size, e[0], op.getRight()));
+    s.setInsertionPointToStart(conditional.elseBlock());
+    scf::YieldOp::create(s, zero);
+    s.setInsertionPointAfter(conditional);
     return arith::IndexCastOp::create(s, b.getElementType(outputs[0]),
-                                      loop.getResult(0));
+                                      conditional.getResult(0));
   }));
 }
 

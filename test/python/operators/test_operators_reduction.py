@@ -91,6 +91,29 @@ def test_empty_scan_and_index(run):
     assert run(lambda x: op.argmax(x, 0), x, shapes=[("n", 3)]).tolist() == [0, 0, 0]
 
 
+@pytest.mark.parametrize("exclusive", [False, True])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
+def test_scan_of_blocks_and_the_rest(run, dtype, axis, exclusive):
+    rng = np.random.default_rng(0)
+    for shape in ((2, 7, 37), (1, 3, 16), (3, 2, 15)):
+        x = rng.integers(-3, 4, shape).astype(dtype)
+        sums = run(lambda x: op.cumsum(x, axis, exclusive=exclusive), x, shapes=[("a", "b", "c")])
+        wanted = np.cumsum(x, axis, dtype)
+        np.testing.assert_array_equal(sums, wanted - x if exclusive else wanted)
+
+
+def test_scan_of_numbers_that_overflow_together(run, request):
+    if request.config.getoption("--device"):
+        pytest.skip("totals are those of float32 on devices")
+    x = np.array([1e-38, 3e38, 3e38, 1e-38, 1e-38], "float32")
+    products = run(lambda x: op.cumprod(x, 0), x, shapes=[("n",)])
+    np.testing.assert_allclose(products, np.cumprod(x, dtype="float64").astype("float32"), 1e-6)
+    x = np.array([-3e38, 3e38, 3e38, -3e38, 1], "float32")
+    sums = run(lambda x: op.cumsum(x, 0), x, shapes=[("n",)])
+    np.testing.assert_allclose(sums, np.cumsum(x, dtype="float64").astype("float32"), 1e-6)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int32", "uint8"])
 @pytest.mark.parametrize("target", [("n", "m"), (1, "m"), ("n", 1), (1, 1), ("m",), (1,), ()])
 def test_collapse_sum(load, write, tensor, target, dtype):

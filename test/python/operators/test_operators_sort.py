@@ -61,6 +61,34 @@ def test_sort(load, write, tensor, dtype, descending):
         assert (row_indices.dtype, column_indices.dtype) == ("int32", "int64")
 
 
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_sort_of_long_lines(load, write, tensor, dtype, descending):
+    main = load(
+        write(
+            lambda x: op.tuple(
+                op.sort(x, 1, descending),
+                op.argsort(x, 1, descending),
+                op.argsort(x, 0, descending),
+            ),
+            tensor(("n", "m"), dtype, name="x"),
+        )
+    )
+    rng = np.random.default_rng(0)
+    for shape in ((2, 1500), (1200, 2)):
+        # Many are equal; the others differ in some bytes, or in all.
+        low = rng.integers(0, 100, shape).astype(dtype)
+        wide = (1000 * rng.standard_normal(shape)).astype("int64")
+        wide = (wide << 40 if dtype == "int64" else wide).astype(dtype)
+        for x in (numbers(shape, dtype), low, wide):
+            found, along_rows, along_columns = map(np.from_dlpack, main(x))
+            values, order = sort_of_torch(x, 1, descending)
+            np.testing.assert_array_equal(found, values)
+            np.testing.assert_array_equal(np.signbit(found), np.signbit(values))
+            np.testing.assert_array_equal(along_rows, order)
+            np.testing.assert_array_equal(along_columns, sort_of_torch(x, 0, descending)[1])
+
+
 @pytest.mark.parametrize("shape", [(1000,), (2, 3000, 2), (40, 300)])
 def test_sort_of_many(run, shape):
     x = np.random.default_rng(0).standard_normal(shape).astype("float32")

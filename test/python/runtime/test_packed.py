@@ -56,6 +56,24 @@ def test_unique(exec_mode, dtype):
         assert found[0].dtype == dtype
 
 
+@pytest.mark.parametrize("dtype", ("bool", "int16", "float32", "float64"))
+def test_nonzero_and_unique_of_many(exec_mode, dtype):
+    rng = np.random.default_rng(0)
+    for share in (0, 0.01, 0.5, 1):
+        kept = rng.random((3, 30_001)) < share
+        x = np.where(kept, rng.integers(-300, 300, kept.shape), -0.0).astype(dtype)
+        if dtype.startswith("float"):
+            x[1, 7] = np.nan
+        found = compile_one(op.nonzero, exec_mode, x=tensor(x.shape, dtype))(x)
+        np.testing.assert_array_equal(found, np.stack(np.nonzero(x)))
+        values, first = compile_one(
+            lambda x: op.unique(x, return_index=True), exec_mode, x=tensor(x.shape, dtype)
+        )(x)
+        wanted, places = np.unique(x, return_index=True)
+        np.testing.assert_array_equal(values, wanted)
+        np.testing.assert_array_equal(first, places)
+
+
 @pytest.mark.parametrize("dtype", ("int8", "float32"))
 def test_unique_parts_along_an_axis(exec_mode, dtype):
     for shape in SHAPES[3:]:

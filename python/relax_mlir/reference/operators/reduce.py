@@ -172,12 +172,13 @@ def _scan(op: Any, args: Args, function: np.ufunc) -> Array:
         data = np.concatenate([first, data], axis)
         data = np.take(data, range(last), axis)
     result = np.asarray(function.accumulate(data, axis=axis, dtype=data.dtype))
-    if is_float(dtype) and dtype != "float64" and np.any(np.abs(result) >= _LIMIT):
+    is_short = is_float(dtype) and dtype not in ("float32", "float64")
+    if is_short and np.any(np.abs(result) >= _LIMIT):
         return _overflowing(np.moveaxis(data, axis, 0), function, axis)
     return result
 
 
-# Scans compute smaller floats in float32, too.
+# Scans compute smaller floats in float32, and float32 in float64.
 _LIMIT = overflow_limit("float32")
 
 

@@ -94,6 +94,45 @@ func.func private @apart(%x: memref<?x?xf32>, %y: memref<?x?xf32>, %n: index) {
 
 // -----
 
+// Each iteration has sixteen indices of its own, but no more: neither another
+// constant, nor another loop.
+// CHECK-LABEL: func.func private @blocks(
+// CHECK: call @relax_parallel_for
+// CHECK-NOT: relax_parallel_for
+// CHECK: scf.for
+func.func private @blocks(%y: memref<?xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c15 = arith.constant 15 : index
+  %c16 = arith.constant 16 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %first = arith.muli %i, %c16 : index
+    %last = arith.addi %first, %c15 : index
+    scf.for %j = %c0 to %c16 step %c1 {
+      %each = arith.addi %first, %j : index
+      %a = memref.load %y[%last] : memref<?xf32>
+      memref.store %a, %y[%each] : memref<?xf32>
+    }
+  } {relax.loop = "parallel"}
+  scf.for %i = %c0 to %n step %c1 {
+    %first = arith.muli %i, %c16 : index
+    %next = arith.addi %first, %c16 : index
+    %a = memref.load %y[%next] : memref<?xf32>
+    memref.store %a, %y[%first] : memref<?xf32>
+  } {relax.loop = "parallel"}
+  scf.for %i = %c0 to %n step %c1 {
+    %first = arith.muli %i, %c15 : index
+    scf.for %j = %c0 to %c16 step %c1 {
+      %each = arith.addi %first, %j : index
+      %a = memref.load %y[%first] : memref<?xf32>
+      memref.store %a, %y[%each] : memref<?xf32>
+    }
+  } {relax.loop = "parallel"}
+  return
+}
+
+// -----
+
 // CHECK-LABEL: func.func private @transposed(
 // CHECK-NOT: relax_parallel_for
 func.func private @transposed(%y: memref<?x?xf32>, %n: index) {

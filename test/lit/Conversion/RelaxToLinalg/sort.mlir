@@ -52,7 +52,7 @@ relax.func @first_two(%x: !relax.tensor<[n, m], f32>) -> !relax.object {
 
 // CHECK-LABEL: func.func private @bucketize(
 // CHECK:         linalg.generic
-// CHECK:           scf.for {{.*}} -> (index, index)
+// CHECK:           scf.for {{.*}} -> (index)
 // CHECK:             tensor.extract
 relax.func @search(%x: !relax.tensor<[n], f32>, %b: !relax.tensor<[m], f32>) -> !relax.object {
   %0 = relax.bucketize %x, %b : (!relax.tensor<[n], f32>, !relax.tensor<[m], f32>) -> !relax.tensor<[n], i64>
