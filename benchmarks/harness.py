@@ -123,6 +123,12 @@ class Way:
         return answer, max(0.0, others) / max(answer["wall_s"], 1e-3)
 
 
+def paired(theirs: Timing, ours: Timing) -> float:
+    """Return the median of the ratios of rounds: their times over ours."""
+    pairs = zip(theirs.samples, ours.samples, strict=False)
+    return statistics.median(their / our for their, our in pairs)
+
+
 def choose(peers: tuple[str, ...], wanted: list[str] | None) -> list[str]:
     """Return those of a suite's peers that are wanted, all where nothing is said; ours is first."""
     return [peer for peer in peers if peer in (wanted or peers) or peer == peers[0]]

@@ -67,6 +67,7 @@ def main() -> None:
     parser.add_argument("--torch", action="store_true", help="vm: arguments of PyTorch too")
     parser.add_argument("--cases", nargs="+", choices=CASES, help="models: these only")
     parser.add_argument("--peers", nargs="+", help="models, files: these only")
+    parser.add_argument("--operators", nargs="+", help="operators: parts of their names")
     parser.add_argument("--files", nargs="+", type=Path, help="files: models of ONNX")
     parser.add_argument(
         "--precision", choices=("f32", "bf16"), default="f32", help="files: of products"

@@ -99,6 +99,7 @@ _ENCODERS: list[tuple[str, str, dict[str, Any]]] = [
     ("ConvBert", "ConvBertModel", {"embedding_size": 16, "num_attention_heads": 4}),
     ("Ernie", "ErnieModel", {}),
     ("Nystromformer", "NystromformerModel", {"num_landmarks": 4, "segment_means_seq_len": 4}),
+    ("FNet", "FNetModel", {}),
     ("RoFormer", "RoFormerModel", {"embedding_size": 32}),
     ("ModernBert", "ModernBertModel", {"local_attention": 8}),
     ("MegatronBert", "MegatronBertModel", {}),

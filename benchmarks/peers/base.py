@@ -88,6 +88,26 @@ class Base:
         peak = max(peak, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
         return {"seconds": seconds, "peak_mib": peak / 1024}
 
+    def build_operator(self, name: str) -> None:
+        """Compile an operator of `operators.py`."""
+        self._model = self.build_function(name)
+
+    def build_function(self, name: str) -> Callable[..., Any]:
+        """Return an operator of `operators.py` as a function of arrays."""
+        raise NotImplementedError(f"{type(self).__name__}.build_function")
+
+    def bind_operator(self, name: str, sample: str) -> int:
+        """Make a call of the operator on the arguments of a sample; return its handle."""
+        from operators import OPERATORS
+
+        arrays = OPERATORS[name].arguments(sample)
+        model, arguments = self._model, [self.convert(x) for x in arrays]
+        return self._calls.bind(lambda: model(*arguments))
+
+    def save(self, handle: int, path: str) -> None:
+        """Write the results of a call to a file of NumPy."""
+        np.savez(path, *arrays_of(self._calls.call(handle)))
+
     def bind_model(self, name: str, size: int) -> int:
         """Make a call of the model at a size; return its handle."""
         model, arguments = self._model, [self.convert(x) for x in CASES[name].inputs(size)]

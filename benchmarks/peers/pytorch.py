@@ -34,6 +34,12 @@ class Peer(Base):
         """Return the model."""
         return models.make(case)
 
+    def build_function(self, name: str) -> Callable[..., Any]:
+        """Return an operator."""
+        from operators import OPERATORS
+
+        return OPERATORS[name].function
+
     def open(
         self, path: Path, precision: str = "f32", *, rounds_rows: bool = False
     ) -> Callable[..., Any]:

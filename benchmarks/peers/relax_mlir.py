@@ -71,6 +71,19 @@ class Peer(Programs):
         )
         return relax_mlir.VirtualMachine(built)["main"]
 
+    def build_function(self, name: str) -> Callable[..., Any]:
+        """Import and compile an operator; one that draws numbers has a key as an argument."""
+        from operators import OPERATORS
+        from relax_mlir.frontend.torch import from_exported_program
+
+        operator = OPERATORS[name]
+        module = from_exported_program(operator.export(), unwrap_unit_return_tuple=True)
+        main = relax_mlir.VirtualMachine(relax_mlir.compile(module))["main"]
+        if not operator.is_random:
+            return main
+        key = self.convert(np.array(0, "uint64"))
+        return lambda *arguments: main(*arguments, key)
+
     def build_cached(self, name: str, folder: str) -> dict[str, float]:
         """Return the costs of `build_model` where RELAX_MLIR_CACHE has what was compiled."""
         with tempfile.TemporaryDirectory() as cache:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from cases import CASES, Case
-from harness import HERE, Timing, Way, Worker, WorkerError, choose, interleave
+from harness import HERE, Way, Worker, WorkerError, choose, interleave, paired
 
 OURS = "relax_mlir"
 WRITER = "pytorch"  # writes what the others read
@@ -153,13 +153,8 @@ def _size(case: Case, size: int, workers: dict[str, Worker], rounds: int, folder
     others = [peer for peer in timings if peer != OURS]
     if OURS in timings and others:
         row["best"] = min(others, key=lambda peer: timings[peer].median)
-        row["ratio"] = _paired(timings[row["best"]], timings[OURS])
+        row["ratio"] = paired(timings[row["best"]], timings[OURS])
     return row
-
-
-def _paired(theirs: Timing, ours: Timing) -> float:
-    pairs = zip(theirs.samples, ours.samples, strict=False)
-    return statistics.median(their / our for their, our in pairs)
 
 
 def _line(row: Row, peers: list[str]) -> str:
