@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from .small_floats import is_small_float
+
 __all__ = ["NO_MASK", "as_numbers", "misfit"]
 
 # The largest number of bytes in an element that DLPack describes, by the kind of its data type.
@@ -44,12 +46,7 @@ def misfit(value: Any) -> str | None:
 def _misfit_of_numpy(dtype: np.dtype[Any]) -> str | None:
     if dtype.names is not None:
         return f"expected an array of numbers, but got one of the structured type {dtype}"
-    if dtype.kind == "V" and dtype.type is not np.void:  # of the package ml_dtypes
-        return (
-            f"expected an array of a data type that NumPy hands on, but got one of {dtype}: pass "
-            "a tensor of PyTorch"
-        )
-    if dtype.kind not in "biufc":
+    if dtype.kind not in "biufc" and not is_small_float(dtype):
         return f"expected an array of numbers, but got one of {dtype}"
     if dtype.itemsize > _LARGEST.get(dtype.kind, 8):
         wanted = "float64" if dtype.kind == "f" else "complex128"

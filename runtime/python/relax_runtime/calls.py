@@ -25,6 +25,7 @@ import tvm_ffi
 
 from ._torch import when_imported
 from .arrays import NO_MASK, misfit
+from .small_floats import bits_of, copy_of, exported, is_small_float, is_small_float_name
 
 # How long the end of the interpreter waits for calls of daemon threads.
 _END_MILLISECONDS = 5_000
@@ -278,12 +279,17 @@ class _Call:
 
     def _array(self, array: np.ndarray[Any, Any]) -> Any:
         """Return an array that can be exported: a view, or a copy, of one that is read-only."""
-        if array.flags.writeable:
-            return array
+        if not array.flags.writeable:
+            array = self._writable(array)
+        return exported(array) if is_small_float(array.dtype) else array
+
+    def _writable(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         if not self.reads_only:
             return array.copy()
         self.borrowed.append(array)
-        return np.asarray(_Writable(array))
+        # NumPy does not read back how it describes elements of ml_dtypes.
+        bits = array.view(f"uint{8 * array.itemsize}") if is_small_float(array.dtype) else array
+        return np.asarray(_Writable(bits)).view(array.dtype)
 
     def _numbers(self, value: Any, info: dict[str, Any], what: str) -> Any:
         """Return numbers as an array of the data type of a parameter."""
@@ -312,9 +318,10 @@ class _Call:
             return result if same else tvm_ffi.convert(parts)
         if not isinstance(result, tvm_ffi.Tensor) or result.device.type != "cpu":
             return result
-        view: Any = np.from_dlpack(result)
+        is_small = is_small_float_name(str(result.dtype))
+        view: Any = bits_of(result) if is_small else np.from_dlpack(result)
         if any(np.may_share_memory(view, array) for array in self.borrowed):
-            return tvm_ffi.from_dlpack(view.copy())
+            return copy_of(result) if is_small else tvm_ffi.from_dlpack(view.copy())
         return result
 
 

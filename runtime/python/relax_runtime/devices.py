@@ -13,6 +13,7 @@ from ._ffi import runtime_function
 from .arrays import as_numbers, misfit
 from .bounds import between
 from .near_misses import did_you_mean
+from .small_floats import exported, is_small_float, is_small_float_name
 from .tensor import Tensor
 
 __all__ = ["as_device", "cpu", "has_device", "tensor"]
@@ -128,7 +129,8 @@ def tensor(
         if (reason := misfit(value)) is not None:
             raise TypeError(reason)
         return _to_device(tvm_ffi.from_dlpack(value), target)
-    made: Any = tvm_ffi.from_dlpack(as_numbers(value, dtype))
+    numbers = as_numbers(value, dtype)
+    made: Any = tvm_ffi.from_dlpack(exported(numbers) if is_small_float(numbers.dtype) else numbers)
     if target.type == "cpu":
         return made
     return _to_device(made, target)
@@ -137,7 +139,7 @@ def tensor(
 def _is_beyond_numpy(value: Any) -> bool:
     """Say whether an array has floats that NumPy has no data type for."""
     name = str(getattr(value, "dtype", "")).removeprefix("torch.")
-    return not isinstance(value, np.ndarray) and name.startswith(("bfloat16", "float8"))
+    return not isinstance(value, np.ndarray) and is_small_float_name(name)
 
 
 def _is_elsewhere(value: Any) -> bool:

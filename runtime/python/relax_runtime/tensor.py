@@ -11,6 +11,8 @@ import numpy as np
 import tvm_ffi
 from tvm_ffi import core
 
+from .small_floats import array_of, exported, is_small_float, is_small_float_name
+
 _T = TypeVar("_T")
 
 try:
@@ -33,8 +35,8 @@ class Tensor(tvm_ffi.Tensor):
     Raises
     ------
     TypeError
-        Where values are read: if the memory is not that of the host, or NumPy lacks the data type
-        (bfloat16 and floats of 8 bits and less).
+        Where values are read: if the memory is not that of the host; or if NumPy lacks the data
+        type (bfloat16 and floats of 8 bits) and the package ml_dtypes is not installed.
 
     Examples
     --------
@@ -56,17 +58,22 @@ class Tensor(tvm_ffi.Tensor):
     __slots__ = ()
 
     def numpy(self) -> np.ndarray[Any, Any]:
-        """Return a view of the elements, without a copy."""
+        """Return a view of the elements, without a copy.
+
+        Floats that NumPy lacks (bfloat16, and those of 8 bits) have data types of the package
+        ml_dtypes, where it is installed.
+        """
         if self.device.type != "cpu":
             raise TypeError(
                 f"expected a tensor in host memory, but it is on {self.device}: copy it first"
             )
         try:
-            return np.from_dlpack(self)
-        except (BufferError, RuntimeError, TypeError) as error:
+            is_small = is_small_float_name(str(self.dtype))
+            return array_of(self) if is_small else np.from_dlpack(self)
+        except (BufferError, ImportError, RuntimeError, TypeError) as error:
             raise TypeError(
-                f"NumPy has no data type {self.dtype}: use torch.from_dlpack, or cast the result "
-                "in the model"
+                f"NumPy has no data type {self.dtype}: install ml_dtypes, use torch.from_dlpack, "
+                "or cast the result in the model"
             ) from error
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -122,7 +129,8 @@ class Tensor(tvm_ffi.Tensor):
 
 def _restored(array: np.ndarray[Any, Any]) -> Any:
     """Return what was copied or stored; another tensor than that."""
-    return tvm_ffi.from_dlpack(array.copy())
+    copied = array.copy()
+    return tvm_ffi.from_dlpack(exported(copied) if is_small_float(copied.dtype) else copied)
 
 
 def install() -> None:
