@@ -14,6 +14,7 @@ from ...composites.arithmetic import integer_power, truncated_remainder
 from ...composites.tensors import agreed, bits_of, cast, number
 from ..values import Operator, Value, dtype_of
 from .model import dtype_of as dtype_of_onnx
+from .narrow import NARROW, converted
 from .registry import Function, Node, converter
 
 _UNARY: dict[str, Operator] = {
@@ -278,11 +279,18 @@ def _where(_: Node, condition: ir.Value, x: ir.Value, y: ir.Value) -> ir.Value:
 
 @converter("Cast")
 def _cast(node: Node, x: ir.Value) -> ir.Value:
-    return cast(x, dtype_of_onnx(node.attr("to")))
+    return _conversion(node, x, dtype_of_onnx(node.attr("to")), node.attr("to"))
+
+
+def _conversion(node: Node, x: ir.Value, dtype: str, kind: int) -> ir.Value:
+    saturates, rounding = bool(node.attr("saturate", 1)), node.attr("round_mode", "up")
+    return converted(x, dtype, kind, saturates, rounding)
 
 
 @converter("BitCast")
 def _bit_cast(node: Node, x: ir.Value) -> ir.Value:
+    if node.attr("to") in NARROW or node.scope.narrow(node.proto.input[0]):
+        raise NotImplementedError("expected data types of a byte or more")
     source, dtype = x.type.dtype, dtype_of_onnx(node.attr("to"))
     widths = [bits_of(name) // 8 for name in (source, dtype)]
     if widths[0] != widths[1]:
@@ -295,8 +303,8 @@ def _bit_cast(node: Node, x: ir.Value) -> ir.Value:
 
 
 @converter("CastLike", raw=(1,))
-def _cast_like(_: Node, x: ir.Value, like: Value) -> ir.Value:
-    return cast(x, dtype_of(like))
+def _cast_like(node: Node, x: ir.Value, like: Value) -> ir.Value:
+    return _conversion(node, x, dtype_of(like), node.scope.narrow(node.proto.input[1]))
 
 
 @converter("Identity", raw=None)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...composites.tensors import facts, same
+from ...core.dtypes import is_numpy
 from ...core.ir import Dim
 from .folds import (
     FOLDS,
@@ -25,6 +26,7 @@ from .folds import (
     whole,
 )
 from .model import dtype_of
+from .narrow import NARROW
 from .registry import Node
 
 
@@ -226,6 +228,8 @@ def _round(node: Node, x: np.ndarray) -> np.ndarray:
 @folds("Cast")
 def _cast(node: Node, x: np.ndarray) -> np.ndarray:
     dtype = dtype_of(node.attr("to"))
+    if node.attr("to") in NARROW or (not is_numpy(dtype) and dtype != "bfloat16"):
+        raise NotFoldedError
     if x.dtype == object:
         # An expression stays one: floats of 32 bits have all integers up to 2**24.
         return x if is_exact(x) and dtype not in ("bool", "bfloat16", "float16") else unfolded()

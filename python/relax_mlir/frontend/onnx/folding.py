@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...composites.tensors import normal_axis, same, size
+from ...core.dtypes import is_numpy
 from ...core.ir import Dim
 from ..values import Sizes, Value, known, known_ints, objects
 
@@ -42,7 +43,7 @@ def fold(node: Node, inputs: list[Value]) -> Value | None:
         return None
     if node.proto.op_type == "Div" and any(_is_float_size(value) for value in given):
         return None  # the quotient need not be an integer
-    if any(_count(value) > LARGEST or _dtype(value) == "bfloat16" for value in given):
+    if any(_count(value) > LARGEST or not is_numpy(_dtype(value)) for value in given):
         return None
     is_sizes = any(isinstance(value, Sizes) for value in given)
     arrays = [None if value is None else objects(value) if is_sizes else value for value in inputs]
@@ -60,7 +61,7 @@ def fold_split(node: Node, inputs: list[Value]) -> list[Value] | None:
         return None
     if not all(isinstance(value, (np.ndarray, Sizes)) for value in inputs):
         return None
-    if _count(inputs[0]) > LARGEST or _dtype(inputs[0]) == "bfloat16":
+    if _count(inputs[0]) > LARGEST or not is_numpy(_dtype(inputs[0])):
         return None
     elements = objects(inputs[0]) if isinstance(inputs[0], Sizes) else inputs[0]
     axis = normal_axis(node.attr("axis", 0), elements.ndim)

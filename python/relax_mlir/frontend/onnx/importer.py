@@ -34,10 +34,10 @@ from .model import (
     dtype_of,
     element_type_of,
     load,
-    names_of_codes,
     opsets_of,
     size_of,
 )
+from .narrow import NARROW, output_types
 from .registry import Converter, Frame, Node, find
 
 
@@ -52,6 +52,7 @@ class Scope:
 
     def __init__(self, around: Scope | None = None) -> None:
         self.values: dict[str, Value] = {}
+        self.narrow_types: dict[str, int] = {}
         self._around = around
         self._constants: dict[int, tuple[np.ndarray, ir.Value]] = {}
 
@@ -64,6 +65,18 @@ class Scope:
                 f"but got '{name}'"
             )
         return self._around[name]
+
+    def narrow(self, name: str) -> int:
+        """Return the data type of ONNX of a value where another one holds it, 0 otherwise."""
+        if name in self.values or self._around is None:
+            return self.narrow_types.get(name, 0)
+        return self._around.narrow(name)
+
+    def keep_types(self, graph: onnx.GraphProto) -> None:
+        """Take what a graph says of the types of its inputs and initializers."""
+        types = [(one.name, one.type.tensor_type.elem_type) for one in graph.input]
+        types += [(one.name, one.data_type) for one in graph.initializer]
+        self.narrow_types.update((name, kind) for name, kind in types if kind in NARROW)
 
     def constant(self, array: np.ndarray) -> ir.Value | None:
         """Return the constant that an array is in the program already."""
@@ -168,9 +181,8 @@ class Importer:
             attrs["num_input"] = len(params)
             params += self._weights_as_params(graph, scope, names, sanitize)
         else:
-            codes = names_of_codes(graph)
             for tensor in graph.initializer:
-                scope.values[tensor.name] = self.array(tensor, tensor.name in codes)
+                scope.values[tensor.name] = self.array(tensor)
         module = self._module(graph, scope, params, attrs)
         if keep_params:
             module.params["main"] = [self.array(one) for one in graph.initializer]
@@ -226,6 +238,7 @@ class Importer:
         for tensor in graph.initializer:
             if tensor.name not in scope.values:
                 scope.values[tensor.name] = self.array(tensor)
+        scope.keep_types(graph)
         if graph.sparse_initializer:
             raise NotImplementedError("expected dense initializers, but got sparse ones")
         self.nodes(graph.node, scope, frame)
@@ -261,6 +274,7 @@ class Importer:
                     )
                 if name:
                     scope.values[name] = self._emit(value, name)
+            scope.narrow_types.update(output_types(node))
 
     def _node(self, proto: onnx.NodeProto, scope: Scope, frame: Frame) -> Node:
         attributes = {}
@@ -358,15 +372,12 @@ class Importer:
         self._fresh += 1
         return Dim(f"data_dependent_{self._fresh}")
 
-    def array(self, tensor: onnx.TensorProto, are_codes: bool = False) -> np.ndarray:
-        """Return the elements of a tensor of the model, the same array each time.
-
-        Codes may have 4 bits; then the array is of int8 or uint8.
-        """
+    def array(self, tensor: onnx.TensorProto) -> np.ndarray:
+        """Return the elements of a tensor of the model, the same array each time."""
         found = self._arrays.get(id(tensor))
         if found is None:
             try:
-                found = (tensor, array_of(tensor, self.folder, are_codes))
+                found = (tensor, array_of(tensor, self.folder))
             except NotImplementedError as error:
                 raise NotImplementedError(f"tensor '{tensor.name}': {error}") from None
             self._arrays[id(tensor)] = found
@@ -381,7 +392,11 @@ class Importer:
         scope = Scope()
         given = [*inputs, *[None] * (len(function.input) - len(inputs))]
         scope.values.update(zip(function.input, given, strict=True))
+        kinds = [node.scope.narrow(name) for name in node.proto.input]
+        scope.narrow_types.update(zip(function.input, kinds, strict=False))
         self.nodes(function.node, scope, Frame({**self._opsets, **opsets}, attributes))
+        kinds = [scope.narrow(name) for name in function.output]
+        node.scope.narrow_types.update(zip(node.proto.output, kinds, strict=False))
         return [scope[name] if node.wants(i) else None for i, name in enumerate(function.output)]
 
     def _expand(self, node: Node, inputs: list[Value]) -> Sequence[Value]:

@@ -11,7 +11,7 @@ from mlir import ir
 
 from ... import op
 from ...composites.convolution import along_channels
-from ...composites.tensors import cast, number
+from ...composites.tensors import cast, number, transposed
 from ..values import rank_of, shape_of
 from .elementwise import hard_sigmoid, scaled
 from .manipulate import split
@@ -150,9 +150,8 @@ def _fused_matmul(node: Node, x: ir.Value, y: ir.Value) -> ir.Value:
 
 
 def _transposed(x: ir.Value) -> ir.Value:
-    rank = rank_of(x)
     # A vector stays one.
-    return x if rank < 2 else op.permute_dims(x, [*range(rank - 2), rank - 1, rank - 2])
+    return x if rank_of(x) < 2 else transposed(x)
 
 
 def _activated(name: str, x: ir.Value, params: Sequence[float]) -> ir.Value:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -13,6 +12,8 @@ import numpy as np
 import onnx
 from google.protobuf.message import DecodeError
 from onnx import helper, numpy_helper
+
+from .narrow import NARROW, held, numpy_dtype, unpacked
 
 # The first version of the operators that this importer reads: before it, operators broadcast by
 # attributes of their own.
@@ -24,11 +25,8 @@ ModelLike: TypeAlias = onnx.ModelProto | str | os.PathLike[str] | bytes
 _DTYPES = frozenset(
     ["bool", "bfloat16", "float16", "float32", "float64"]
     + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
+    + [f"float8_{name}" for name in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0fnu")]
 )
-
-
-# Integers of 4 bits, and what holds them here.
-_CODES = {onnx.TensorProto.INT4: "int8", onnx.TensorProto.UINT4: "uint8"}
 
 
 def load(model: ModelLike) -> tuple[onnx.ModelProto, Path | None]:
@@ -133,20 +131,22 @@ def normal_domain(domain: str) -> str:
 
 
 def dtype_of(element_type: int) -> str:
-    """Return the name of a data type of ONNX.
+    """Return the name of a data type of ONNX, of one that holds it where it is narrow.
 
     Raises
     ------
     NotImplementedError
         If it is another one than models may have here.
     """
+    if element_type in NARROW:
+        return NARROW[element_type].holder
     known = element_type in helper.get_all_tensor_dtypes()
     name = np.dtype(helper.tensor_dtype_to_np_dtype(element_type)).name if known else ""
     if name not in _DTYPES or element_type == onnx.TensorProto.STRING:
         spelled = onnx.TensorProto.DataType.Name(element_type) if known else str(element_type)
         raise NotImplementedError(
-            "expected a data type that models may have here (bool, integers of 8 to 64 bits, "
-            f"floats of 16 to 64 bits), but got {spelled}"
+            "expected a data type that models may have here (bool, integers of 2 to 64 bits, "
+            f"floats of 4 to 64 bits), but got {spelled}"
         )
     return name
 
@@ -168,41 +168,17 @@ def element_type_of(dtype: str) -> int:
     >>> element_type_of("float32")
     1
     """
-    if dtype == "bfloat16":
-        return int(onnx.TensorProto.BFLOAT16)
-    return int(helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
+    return int(helper.np_dtype_to_tensor_dtype(numpy_dtype(dtype)))
 
 
-def names_of_codes(graph: onnx.GraphProto) -> set[str]:
-    """Return the names of values that `DequantizeLinear` reads, and nothing else does."""
-    outputs = {one.name for one in graph.output}
-    return _read(graph, is_dequantized=True) - _read(graph, is_dequantized=False) - outputs
-
-
-def _read(graph: onnx.GraphProto, is_dequantized: bool) -> set[str]:
-    """Return what nodes of a graph read, those within others as well."""
-    names: set[str] = set()
-    for node in graph.node:
-        if (node.op_type == "DequantizeLinear") == is_dequantized:
-            names.update(node.input)
-        for one in node.attribute:
-            for inner in (one.g, *one.graphs):
-                names |= _read(inner, is_dequantized)
-                if not is_dequantized:
-                    names.update(output.name for output in inner.output)
-    return names
-
-
-def array_of(tensor: onnx.TensorProto, folder: Path | None, are_codes: bool = False) -> np.ndarray:
-    """Return the elements of a tensor of a model.
+def array_of(tensor: onnx.TensorProto, folder: Path | None) -> np.ndarray:
+    """Return the elements of a tensor of a model, in an array of the type that `dtype_of` says.
 
     Parameters
     ----------
     tensor : onnx.TensorProto
     folder : Path, optional
         Where external data is.
-    are_codes : bool
-        Whether integers of 4 bits are taken, two of which are in a byte: as int8 or uint8.
 
     Raises
     ------
@@ -214,42 +190,31 @@ def array_of(tensor: onnx.TensorProto, folder: Path | None, are_codes: bool = Fa
     FileNotFoundError
         If external data is missing.
     """
-    is_packed = are_codes and tensor.data_type in _CODES
-    dtype = _CODES[tensor.data_type] if is_packed else dtype_of(tensor.data_type)
+    narrow, dtype = NARROW.get(tensor.data_type), dtype_of(tensor.data_type)
     if any(size < 0 for size in tensor.dims):
         raise ValueError(
             f"expected dimensions of 0 or more of tensor '{tensor.name}', but got "
             f"{list(tensor.dims)}"
         )
     if tensor.data_location != onnx.TensorProto.EXTERNAL:
-        elements = _elements_of(tensor, dtype)
-        return elements.astype(dtype) if is_packed else elements
+        return held(_elements_of(tensor, dtype))
     entries = {entry.key: entry.value for entry in tensor.external_data}
     path = _external_path(tensor.name, entries.get("location", ""), folder)
-    element = np.dtype("uint8" if is_packed else helper.tensor_dtype_to_np_dtype(tensor.data_type))
+    element = np.dtype("uint8" if narrow else helper.tensor_dtype_to_np_dtype(tensor.data_type))
     shape = tuple(tensor.dims)
     offset = int(entries.get("offset", 0))
     count = int(np.prod(shape, dtype=np.int64))
-    size = -(-count // 2) if is_packed else count * element.itemsize
+    size = -(-count * narrow.bits // 8) if narrow else count * element.itemsize
     present = path.stat().st_size - offset
     if int(entries.get("length", size)) != size or offset < 0 or present < size:
         raise ValueError(
             f"expected {size} bytes of tensor '{tensor.name}', {dtype}{list(shape)}, at {offset} "
             f"of '{path.name}', but got {max(0, min(present, int(entries.get('length', present))))}"
         )
-    if size == 0:
-        return np.empty(shape, dtype if is_packed else element)
-    if is_packed:
-        return _unpacked(np.memmap(path, element, "r", offset, (size,)), dtype, shape)
-    return np.memmap(path, element, "r", offset, shape)
-
-
-def _unpacked(packed: np.ndarray, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
-    """Return the integers of 4 bits that bytes hold, the lower half of a byte first."""
-    halves = np.stack([packed & 15, packed >> 4], -1).reshape(-1)[: math.prod(shape)]
-    if dtype == "int8":
-        halves = (halves ^ 8).astype("int8") - np.int8(8)
-    return halves.reshape(shape)
+    if narrow:
+        packed = np.memmap(path, element, "r", offset, (size,)) if size else np.empty(0, element)
+        return unpacked(packed, narrow, shape)
+    return np.memmap(path, element, "r", offset, shape) if size else np.empty(shape, element)
 
 
 def _elements_of(tensor: onnx.TensorProto, dtype: str) -> np.ndarray:

@@ -11,6 +11,7 @@ from mlir import ir
 from ... import op
 from ...composites.convolution import along_channels
 from ...composites.einsum import einsum
+from ...composites.linear_algebra import determinant
 from ...composites.padding import window_means
 from ...composites.tensors import agreed, cast, matched, normal_axis, number, same
 from ..values import rank_of, shape_of
@@ -191,9 +192,12 @@ def _lrn(node: Node, x: ir.Value) -> ir.Value:
 @converter("Det")
 def _determinant(_: Node, x: ir.Value) -> ir.Value:
     rows, columns = shape_of(x)[-2:]
-    if rows != columns or not isinstance(rows, int) or rows > 3:
-        raise NotImplementedError(f"expected matrices of up to 3 rows, but got {rows} x {columns}")
-    return _det(_matrix(x, rows), x)
+    if rows != columns:
+        raise ValueError(f"expected square matrices, but got {rows} x {columns}")
+    if isinstance(rows, int) and rows <= 3:
+        return _det(_matrix(x, rows), x)
+    wide = cast(x, "float64" if x.type.dtype == "float64" else "float32")
+    return cast(determinant(wide), x.type.dtype)
 
 
 def _matrix(x: ir.Value, n: int) -> list[list[ir.Value]]:

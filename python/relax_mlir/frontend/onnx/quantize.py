@@ -13,6 +13,7 @@ from ... import op
 from ...composites.tensors import cast, normal_axis, number
 from ..values import rank_of, shape_of
 from .model import dtype_of as dtype_of_onnx
+from .narrow import NARROW, clipped, converted
 from .registry import Node, converter
 from .windows import integer_convolution, is_zero
 
@@ -48,10 +49,12 @@ def saturate(x: ir.Value, dtype: str) -> ir.Value:
 
 def quantize(x: ir.Value, scale: ir.Value, zero: ir.Value | None, dtype: str) -> ir.Value:
     """Return round(x / scale) + zero, saturated."""
+    return saturate(_rounded(x, scale, zero), dtype)
+
+
+def _rounded(x: ir.Value, scale: ir.Value, zero: ir.Value | None) -> ir.Value:
     rounded = op.round(op.divide(x, scale))
-    if zero is not None:
-        rounded = op.add(rounded, cast(zero, rounded.type.dtype))
-    return saturate(rounded, dtype)
+    return rounded if zero is None else op.add(rounded, cast(zero, rounded.type.dtype))
 
 
 @converter("QuantizeLinear")
@@ -61,16 +64,24 @@ def _quantize_linear(
 ) -> ir.Value:
     stated = node.attr("output_dtype", 0)
     dtype = zero.type.dtype if zero is not None else "uint8"
+    kind = 0 if zero is None else node.scope.narrow(node.proto.input[2])
     if stated:
-        dtype = dtype_of_onnx(stated)
+        dtype, kind = dtype_of_onnx(stated), stated
+    narrow = NARROW.get(kind)
     precision = node.attr("precision", 0)
-    kind = dtype_of_onnx(precision) if precision else scale.type.dtype
-    if kind not in ("float32", "float64") and dtype not in ("int8", "uint8"):
-        kind = "float32"
+    computed = dtype_of_onnx(precision) if precision else scale.type.dtype
+    if computed not in ("float32", "float64") and dtype not in ("int8", "uint8"):
+        computed = "float32"
     axis, block = node.attr("axis", 1), node.attr("block_size", 0)
-    wide = cast(x, "float32") if kind != "float64" else cast(x, kind)
+    wide = cast(x, "float64" if computed == "float64" else "float32")
     step = cast(_spread(scale, x, axis, block), wide.type.dtype)
+    if dtype.startswith("float"):  # whose zero points are 0
+        numbers = op.divide(wide, step)
+        saturates = bool(node.attr("saturate", 1))
+        return converted(numbers, dtype, kind, saturates, "nearest")
     offset = None if zero is None else _spread(zero, x, axis, block)
+    if narrow is not None:
+        return clipped(_rounded(wide, step, offset), narrow)
     return quantize(wide, step, offset, dtype)
 
 
@@ -88,11 +99,15 @@ def _dequantize_linear(
         place = number(0, x.type.dtype) if zero is None else zero
         is_whole = rank_of(scale) == 0 or (rank_of(scale) == 1 and shape_of(scale) == [1])
         return op.dequantize(x, scale, place, -1 if is_whole else axis, result, block)
-    wide = op.astype(x, "int64" if x.type.dtype in ("int32", "uint32") else "int32")
+    if _is_float(x.type.dtype):
+        kind = "float32"
+    else:
+        kind = "int64" if x.type.dtype in ("int32", "uint32") else "int32"
+    wide = cast(x, kind)
     if zero is not None:
         wide = op.subtract(wide, cast(_spread(zero, x, axis, block), wide.type.dtype))
     step = cast(_spread(scale, x, axis, block), "float32")
-    return cast(op.multiply(op.astype(wide, "float32"), step), result)
+    return cast(op.multiply(cast(wide, "float32"), step), result)
 
 
 def dynamic_quantize(x: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value]:

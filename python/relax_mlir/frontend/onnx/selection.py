@@ -17,8 +17,7 @@ from .registry import Node, converter
 
 def true_places(node: Node, flags: ir.Value) -> ir.Value:
     """Return the places of a vector of bool that hold, as int64, in order."""
-    several, count = node.importer.fresh_dim(), node.importer.fresh_dim()
-    return selection.true_places(flags, number(-1, "int64"), several, count)
+    return selection.true_places(flags, node.importer.fresh_dim())
 
 
 def part_by_data(

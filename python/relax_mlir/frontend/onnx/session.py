@@ -17,6 +17,7 @@ from ...driver.compiler import compile as compile_module
 from .binding import IOBinding, OrtValue, RunOptions, SessionOptions
 from .importer import import_model
 from .model import ModelLike, dtype_of, load, size_of
+from .narrow import NARROW, held, numpy_dtype
 from .random import new_key
 
 _PROVIDER = "CPUExecutionProvider"
@@ -53,8 +54,9 @@ def _node_arg(info: onnx.ValueInfoProto) -> NodeArg:
 def _spelled(kind: onnx.TypeProto) -> str:
     case = kind.WhichOneof("value")
     if case == "tensor_type":
-        dtype = dtype_of(kind.tensor_type.elem_type)
-        return f"tensor({_SPELLED.get(dtype, dtype)})"
+        narrow = NARROW.get(kind.tensor_type.elem_type)
+        dtype = dtype_of(kind.tensor_type.elem_type) if narrow is None else narrow.dtype
+        return f"tensor({_SPELLED.get(dtype, dtype.replace('_', ''))})"
     if case == "sequence_type":
         return f"seq({_spelled(kind.sequence_type.elem_type)})"
     if case == "optional_type":
@@ -170,7 +172,7 @@ class InferenceSession:
             If an input is no array.
         """
         found = self._run(output_names, input_feed)
-        return [_as_array(value) for value in found.values()]
+        return list(found.values())
 
     def run_with_ort_values(
         self,
@@ -202,7 +204,7 @@ class InferenceSession:
                     "OrtValue.ortvalue_from_numpy makes one, or use run"
                 )
         feed = {name: value.numpy() for name, value in input_dict_ort_values.items()}
-        return [OrtValue(_as_array(value)) for value in self._run(output_names, feed).values()]
+        return [OrtValue(value) for value in self._run(output_names, feed).values()]
 
     def run_with_iobinding(
         self, iobinding: IOBinding, run_options: RunOptions | None = None
@@ -225,7 +227,7 @@ class InferenceSession:
         """
         names = iobinding.output_names or None
         outputs = self._run(names, iobinding.feed)
-        iobinding.take({name: _as_array(value) for name, value in outputs.items()})
+        iobinding.take(outputs)
 
     def _run(self, output_names: Sequence[str] | None, feed: Mapping[str, Any]) -> dict[str, Any]:
         names = [one.name for one in self._outputs]
@@ -245,7 +247,8 @@ class InferenceSession:
         result = self._main(*arguments)
         results = [result] if len(names) == 1 else list(result)
         found = dict(zip(names, results, strict=True))
-        return {name: found[name] for name in wanted}
+        types = {one.name: one.type for one in self._outputs}
+        return {name: _as_array(found[name], types[name]) for name in wanted}
 
 
 def _with_shape(info: onnx.ValueInfoProto, shape: Any) -> onnx.ValueInfoProto:
@@ -276,15 +279,13 @@ def _argument(info: onnx.ValueInfoProto, value: Any) -> Any:
 
 
 def _tensor(name: str, tensor: onnx.TypeProto.Tensor, value: Any) -> Any:
-    array = np.asarray(value)
+    array = held(np.asarray(value))
     if array.dtype.kind == "O":
         raise TypeError(f"expected input '{name}' to be an array, but got {type(value).__name__}")
     wanted = dtype_of(tensor.elem_type) if tensor.elem_type else array.dtype.name
     if array.dtype.name != wanted:
         raise ValueError(f"expected input '{name}' of {wanted}, but got {array.dtype.name}")
     _check_shape(name, tensor, array.shape)
-    if wanted == "bfloat16":
-        return _torch().from_numpy(array.view("int16").copy()).view(_torch().bfloat16)
     # Shared memory has to be writable, as DLPack before version 1 says nothing of it.
     return np.require(array, requirements=["C", "W"])
 
@@ -303,22 +304,10 @@ def _check_shape(name: str, tensor: onnx.TypeProto.Tensor, shape: tuple[int, ...
         raise ValueError(f"expected input '{name}' of shape {stated}, but got {list(shape)}")
 
 
-def _as_array(value: Any) -> Any:
+def _as_array(value: Any, kind: onnx.TypeProto) -> Any:
+    """Return a result as an array of the data type that the model states."""
     if not hasattr(value, "__dlpack__"):
-        return [_as_array(one) for one in value]
-    # With tensors of PyTorch as arguments, those are the results.
-    if str(value.dtype).endswith("bfloat16"):
-        bits = _torch().from_dlpack(value).view(_torch().int16).numpy()
-        return bits.view(onnx.helper.tensor_dtype_to_np_dtype(onnx.TensorProto.BFLOAT16))
-    return np.from_dlpack(value)
-
-
-def _torch() -> Any:
-    """Return PyTorch, which shares tensors of bfloat16, as NumPy does not."""
-    try:
-        import torch
-    except ImportError as error:
-        raise ImportError(
-            "expected the package torch to be installed, for tensors of bfloat16"
-        ) from error
-    return torch
+        return [_as_array(one, kind.sequence_type.elem_type) for one in value]
+    array = value.numpy()
+    narrow = NARROW.get(kind.tensor_type.elem_type)
+    return array if narrow is None else array.astype(numpy_dtype(narrow.dtype))
