@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Fourier transforms, as products with matrices of known size, and weights of mel bands."""
+"""Fourier transforms, and weights of mel bands."""
 
 from __future__ import annotations
 
@@ -8,65 +8,42 @@ import numpy as np
 from mlir import ir
 
 from ... import op
-from ...composites.tensors import cast, normal_axis, number
-from ...core.expr import const
-from ..fourier import known_length, turns
+from ...composites import fourier
+from ...composites.complex_numbers import Complex, of_pairs, of_real, pairs_of
+from ...composites.tensors import cast, normal_axis, number, size_tensor
+from ...core.ir import Dim
 from ..values import Value, known_array, known_ints, rank_of, shape_of
 from .model import dtype_of as dtype_of_onnx
 from .registry import Node, converter
 
 
-def _transform(rows: int, columns: int, length: int, inverse: bool) -> np.ndarray:
-    """Return the factors from real and imaginary parts to real and imaginary parts."""
-    cosine, sine = turns(rows, columns, length)
-    sine = sine if inverse else -sine
-    factors = np.stack(
-        [np.stack([cosine, sine], -1), np.stack([-sine, cosine], -1)], axis=1
-    )  # [rows, parts, columns, parts]
-    return factors / length if inverse else factors
-
-
-def _to_real(rows: int, length: int) -> np.ndarray:
-    """Return the factors from the first half of a spectrum to a real signal."""
-    cosine, sine = turns(rows, length, length)
-    places = np.arange(rows)
-    # The frequencies that are left out are the conjugates of those between the ends.
-    shares = np.where((places == 0) | (2 * places == length), 1.0, 2.0)[:, None] / length
-    return np.stack([shares * cosine, -shares * sine], axis=1)[..., None]
-
-
-def _apply(x: ir.Value, axis: int, factors: np.ndarray) -> ir.Value:
-    """Multiply an axis and the last one, of the parts of a number, by a matrix."""
-    rows, parts, columns, results = factors.shape
-    order = [i for i in range(rank_of(x) - 1) if i != axis] + [axis, rank_of(x) - 1]
-    dtype = x.type.dtype
-    kind = dtype if dtype == "float64" else "float32"
-    moved = op.permute_dims(cast(x, kind), order)
-    if shape_of(moved)[-2] != rows:
-        moved = op.strided_slice(moved, [len(order) - 2], [0], [rows], [1], assume_inbound=True)
-    outer = shape_of(moved)[:-2]
-    matrix = factors.reshape(rows * parts, columns * results).astype(kind)
-    product = op.matmul(op.reshape(moved, [*outer, rows * parts]), const(matrix))
-    back = [order.index(i) for i in range(len(order))]
-    return cast(op.permute_dims(op.reshape(product, [*outer, columns, results]), back), dtype)
-
-
 def _fourier(x: ir.Value, axis: int, wanted: int | None, inverse: bool, half: bool) -> ir.Value:
-    dims = shape_of(x)
-    extent, parts = known_length(dims[axis], "a dimension"), dims[-1]
+    """Transform one dimension of numbers whose parts are in the last one."""
+    dims, dtype = shape_of(x), x.type.dtype
+    extent, parts = dims[axis], dims[-1]
     if parts not in (1, 2):
         raise ValueError(f"expected 1 or 2 numbers in the last dimension, but got {parts}")
+    if half and parts == 2 and not inverse:
+        raise NotImplementedError("expected a real signal for onesided=1")
+    wide = cast(x, dtype if dtype == "float64" else "float32")
+    signal = of_pairs(wide) if parts == 2 else op.squeeze(wide, [-1])
     if half and inverse:
         length = 2 * (extent - 1) if wanted is None else wanted
-        rows = min(extent, known_length(length) // 2 + 1)
-        factors = _to_real(rows, length)
-    else:
-        length = known_length(extent if wanted is None else wanted)
-        if half and parts == 2:
-            raise NotImplementedError("expected a real signal for onesided=1")
-        columns = length // 2 + 1 if half else length
-        factors = _transform(min(extent, length), columns, length, inverse)
-    return _apply(x, axis, factors[:, :parts])
+        signal = signal if isinstance(signal, Complex) else of_real(signal)
+        real = fourier.along(signal, axis, lambda row: fourier.inverse_half(
+            fourier.resized(row, length // 2 + 1), length))  # fmt: skip
+        return _result(op.expand_dims(real, axis=-1), length, dtype)
+    length = extent if wanted is None else wanted
+    apply = fourier.half if half else fourier.inverse if inverse else fourier.transform
+    result = fourier.along(signal, axis, lambda row: apply(fourier.resized(row, length)))
+    return _result(pairs_of(result), length if inverse else 1, dtype)
+
+
+def _result(x: ir.Value, divisor: int | Dim, dtype: str) -> ir.Value:
+    if divisor != 1:
+        share = op.divide(number(1, x.type.dtype), size_tensor(divisor, x.type.dtype))
+        x = op.multiply(x, share)
+    return cast(x, dtype)
 
 
 def _number(value: Value, what: str) -> int | None:
@@ -97,15 +74,14 @@ def _stft(
     node: Node, x: ir.Value, step: Value, window: ir.Value | None = None, length: Value = None
 ) -> ir.Value:
     every = known_ints(step, "a step")[0]
-    width = _number(length, "a length")
-    if width is None:
-        width = shape_of(x)[1] if window is None else shape_of(window)[0]
-    size = known_length(width, "a length of frames")
+    size = _number(length, "a length")
+    if size is None:
+        size = shape_of(x)[1] if window is None else shape_of(window)[0]
     if rank_of(x) == 2:
         x = op.expand_dims(x, 2)
     frames = (shape_of(x)[1] - size) // every + 1
     begins = op.multiply(op.arange(0, frames, 1, "int64"), number(every, "int64"))
-    places = op.add(op.expand_dims(begins, 1), const(np.arange(size, dtype="int64")))
+    places = op.add(op.expand_dims(begins, 1), op.arange(0, size, 1, "int64"))
     framed = op.take(x, places, 1)
     if window is not None:
         framed = op.multiply(framed, op.expand_dims(cast(window, x.type.dtype), 1))

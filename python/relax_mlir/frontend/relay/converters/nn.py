@@ -12,7 +12,7 @@ from mlir import ir
 from .... import op
 from ....composites.convolution import widened
 from ....composites.layouts import unpacked
-from ....composites.tensors import cast, normal_axis, number, same
+from ....composites.tensors import cast, normal_axis, number, same, transposed
 from ...values import Operator, rank_of, shape_of
 from .convolution import refuse_rewritten, result_dtype
 from .operands import of_equal_dims
@@ -28,12 +28,6 @@ def along(value: ir.Value, axis: int, rank: int) -> ir.Value:
 # -- products -----------------------------------------------------------------------------------
 
 
-def _swapped(x: ir.Value) -> ir.Value:
-    """Return a tensor with its last two dimensions exchanged."""
-    rank = rank_of(x)
-    return op.permute_dims(x, [*range(rank - 2), rank - 1, rank - 2])
-
-
 def multiplied(
     attrs: SimpleNamespace, x: ir.Value, y: ir.Value, transpose_a: bool, transpose_b: bool
 ) -> ir.Value:
@@ -47,7 +41,7 @@ def multiplied(
     refuse_rewritten(attrs)
     dtype = result_dtype(attrs, x)
     x, y = widened(x, y, dtype)
-    left, right = _swapped(x) if transpose_a else x, _swapped(y) if transpose_b else y
+    left, right = transposed(x) if transpose_a else x, transposed(y) if transpose_b else y
     return op.matmul(*_fitting(left, right), dtype)
 
 

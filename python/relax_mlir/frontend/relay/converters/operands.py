@@ -119,8 +119,8 @@ def places_found(flags: ir.Value) -> ir.Value:
     """Return the places of a vector of bool that hold, as int64: how many, the program finds."""
     visible = visible_here()
     names = (f"found_{i}" for i in itertools.count(1))
-    several, count = itertools.islice((name for name in names if name not in visible), 2)
-    return true_places(flags, number(-1, "int64"), Dim(several), Dim(count))
+    count = next(name for name in names if name not in visible)
+    return true_places(flags, Dim(count))
 
 
 def scalar_int(value: Value, what: str) -> int:

@@ -10,10 +10,10 @@ import numpy as np
 from mlir import ir
 
 from .... import op
+from ....composites import fourier
+from ....composites.complex_numbers import Complex, pairs_of
 from ....composites.einsum import einsum
-from ....composites.tensors import cast, normal_axis, number
-from ....core.expr import const
-from ...fourier import known_length, turns
+from ....composites.tensors import cast, normal_axis, number, size_tensor
 from ...values import Value, rank_of, shape_of
 from .operands import counted, fields
 from .registry import REQUIRED, converts
@@ -28,31 +28,25 @@ def _einsum(attrs: SimpleNamespace, data: Value) -> ir.Value:
     return einsum(attrs.equation, tensors)
 
 
-def _times(x: ir.Value, matrix: np.ndarray) -> ir.Value:
-    return op.matmul(x, const(matrix.astype(x.type.dtype)))
-
-
 @converts("dft", inverse=False)
 def _dft(attrs: SimpleNamespace, re_data: ir.Value, im_data: ir.Value) -> Value:
     dtype = re_data.type.dtype
     wide = dtype if dtype == "float64" else "float32"
     if not rank_of(re_data):
         raise ValueError("expected a signal of rank 1 or more, but got rank 0")
-    length = known_length(shape_of(re_data)[-1])
-    cosine, sine = turns(length, length, length)
-    if attrs.inverse:
-        cosine, sine = cosine / length, -sine / length
-    real, imaginary = cast(re_data, wide), cast(im_data, wide)
-    return op.tuple(
-        cast(op.add(_times(real, cosine), _times(imaginary, sine)), dtype),
-        cast(op.subtract(_times(imaginary, cosine), _times(real, sine)), dtype),
-    )
+    signal = Complex(cast(re_data, wide), cast(im_data, wide))
+    if not attrs.inverse:
+        result = fourier.transform(signal)
+    else:
+        count = size_tensor(shape_of(re_data)[-1], wide)
+        result = fourier.inverse(signal).map(lambda part: op.divide(part, count))
+    return op.tuple(cast(result.real, dtype), cast(result.imag, dtype))
 
 
 def _weights(window: ir.Value, length: int, dtype: str) -> ir.Value:
     """Return a window of a length, with zeros before and after one that is shorter."""
-    width = known_length(shape_of(window)[0])
-    if width > length:
+    width = shape_of(window)[0]
+    if not isinstance(width, int) or width > length:
         raise ValueError(f"expected a window of up to {length} elements, but got {width}")
     before = (length - width) // 2
     parts = [(before, None), (width, window), (length - width - before, None)]
@@ -66,7 +60,7 @@ def _weights(window: ir.Value, length: int, dtype: str) -> ir.Value:
 
 @converts("stft", n_fft=-1, hop_length=-1, win_length=-1, normalized=False, onesided=True)
 def _stft(attrs: SimpleNamespace, data: ir.Value, window: ir.Value) -> ir.Value:
-    rank, dtype, length = rank_of(data), data.type.dtype, known_length(int(attrs.n_fft))
+    rank, dtype, length = rank_of(data), data.type.dtype, int(attrs.n_fft)
     if rank not in (1, 2) or attrs.hop_length < 1:
         raise ValueError(
             f"expected a signal of rank 1 or 2 and a hop of 1 or more, but got rank {rank} and "
@@ -78,9 +72,11 @@ def _stft(attrs: SimpleNamespace, data: ir.Value, window: ir.Value) -> ir.Value:
     wide = dtype if dtype == "float64" else "float32"
     frames = cast(op.take(data, op.add(begins, counted(length, 1, 2)), axis), wide)
     frames = op.multiply(frames, _weights(window, length, wide))
-    cosine, sine = turns(length, length // 2 + 1 if attrs.onesided else length, length)
-    share = 1 / np.sqrt(length) if attrs.normalized else 1.0
-    parts = op.stack([_times(frames, cosine * share), _times(frames, -sine * share)], rank + 1)
+    result = fourier.half(frames) if attrs.onesided else fourier.transform(frames)
+    if attrs.normalized:
+        share = number(1 / np.sqrt(length), wide)
+        result = result.map(lambda part: op.multiply(part, share))
+    parts = pairs_of(result)
     # Frequencies come before frames.
     order = [*range(axis), axis + 1, axis, axis + 2]
     return cast(op.permute_dims(parts, order), dtype)
