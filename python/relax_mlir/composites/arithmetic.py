@@ -104,6 +104,27 @@ def truncated_remainder(x: ir.Value, y: ir.Value) -> ir.Value:
     return op.where(op.less(x, number(0, dtype)), op.negative(rest), rest)
 
 
+def is_negative(x: ir.Value) -> ir.Value:
+    """Say which elements have the sign minus, as -0.0 has."""
+    dtype, zero = x.type.dtype, number(0, x.type.dtype)
+    below = op.less(x, zero)
+    if not dtype.startswith(("float", "bfloat")):
+        return below
+    inverse = op.divide(number(1, dtype), x)
+    return op.where(op.equal(x, zero), op.less(inverse, zero), below)
+
+
+def hypot(x: ir.Value, y: ir.Value) -> ir.Value:
+    """Return the length of vectors of floats, of which no square overflows or underflows."""
+    dtype, sides = x.type.dtype, (op.abs(x), op.abs(y))
+    long, short = op.maximum(*sides), op.minimum(*sides)
+    unbounded = op.logical_or(op.isinf(sides[0]), op.isinf(sides[1]))
+    is_plain = op.logical_and(op.greater(long, number(0, dtype)), op.logical_not(unbounded))
+    ratio = op.divide(short, op.where(is_plain, long, number(1, dtype)))
+    length = op.multiply(long, op.sqrt(op.add(number(1, dtype), op.multiply(ratio, ratio))))
+    return op.where(unbounded, number(float("inf"), dtype), length)
+
+
 # Of float32 and float64: by the border of log(1 / (1 - x * x)), how the argument of a polynomial is
 # made of it, and the coefficients, the highest one first (Giles, "Approximating the erfinv
 # function", GPU Computing Gems, 2012).

@@ -53,7 +53,7 @@ def runs(x: ir.Value, count: str) -> tuple[ir.Value, ir.Value, ir.Value]:
     before = op.take(x, op.maximum(op.subtract(at, one), zero), 0)
     is_first = op.logical_or(op.equal(at, zero), op.not_equal(x, before))
     size = Dim(count)
-    begins = true_places(is_first, number(-1, "int64"), Dim(f"{count}_and_one"), size)
+    begins = true_places(is_first, size)
     group = op.subtract(op.cumsum(op.astype(is_first, "int64"), 0), one)
     ends = op.concat([begins, op.reshape(size_tensor(extent), [1])], 0)
     ends = op.strided_slice(ends, [0], [1], [size + 1], [1], assume_inbound=True)

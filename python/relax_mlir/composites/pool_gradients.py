@@ -15,6 +15,7 @@ from typing import Any
 from mlir import ir
 
 from .. import te
+from ..core.ir import Dim
 from .tensors import shape_of
 
 Tensor = te.Tensor
@@ -98,6 +99,13 @@ def avg_pool_gradient(
         **window.moving(),
         primfunc_name_hint="avg_pool_backward",
     )
+
+
+def adaptive_avg_pool_gradient(
+    emit_te: Callable[..., Any], g: ir.Value, sizes: Sequence[int | Dim]
+) -> Any:
+    """Return the gradient of the data of an adaptive pool, whose spatial dimensions are given."""
+    return emit_te(spread_to_parts, g, sizes=sizes, primfunc_name_hint="adaptive_avg_pool_backward")
 
 
 # ------------------------------------------------------------------------------
@@ -221,3 +229,20 @@ def over_count(
         return g(n, c, *q) / te.max(total, te.const(1, "int64")).astype(g.dtype)
 
     return te.compute(g.shape, value)
+
+
+def spread_to_parts(g: Tensor, sizes: Sequence[Any]) -> Tensor:
+    """Return the sum of the gradients of the parts of an adaptive pool that an element is in."""
+    parts = [te.reduce_axis((0, dim), name=f"q{i}") for i, dim in enumerate(g.shape[2:])]
+
+    def value(n: Any, c: Any, *at: Any) -> Any:
+        hits, count = [], te.const(1, "int64")
+        for i, part, size, dim in zip(at, parts, sizes, g.shape[2:], strict=True):
+            begin = te.floordiv(part.var * size, dim)
+            end = te.floordiv((part.var + 1) * size + dim - 1, dim)
+            hits += [i >= begin, i < end]
+            count = count * (end - begin).astype("int64")
+        share = g(n, c, *(part.var for part in parts)) / count.astype(g.dtype)
+        return te.sum(te.if_then_else(te.all(*hits), share, te.const(0, g.dtype)), axis=parts)
+
+    return te.compute((*g.shape[:2], *sizes), value)

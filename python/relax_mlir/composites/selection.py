@@ -12,26 +12,21 @@ from mlir import ir
 from .. import op
 from ..core.expr import TensorLike, as_tensor
 from ..core.ir import Dim, TensorStructInfo
+from .data_dependent import nonzero
 from .tensors import cast, normal_axis, number, product, rank_of, same, shape_of, size_tensor
 
 
-def true_places(flags: ir.Value, minus_one: ir.Value, several: Dim, count: Dim) -> ir.Value:
+def true_places(flags: ir.Value, count: Dim) -> ir.Value:
     """Return the places of a vector of bool that hold, as int64, in order.
 
     Parameters
     ----------
     flags : mlir.ir.Value
-    minus_one : mlir.ir.Value
-        The number -1, as int64.
-    several, count : Dim
-        New shape variables: the number of places and one, and the number of places.
+    count : Dim
+        A new shape variable: the number of places.
     """
-    places = op.where(flags, op.arange(0, flags.type.shape[0], 1, "int64"), minus_one)
-    # Of the different numbers, in order, the first one is -1.
-    found = op.unique(op.concat([op.reshape(minus_one, [1]), places], 0))
-    found = op.match_cast(found, TensorStructInfo([several], "int64"))
-    kept = op.strided_slice(found, [0], [1], [several], [1], assume_inbound=True)
-    return op.match_cast(kept, TensorStructInfo([count], "int64"))
+    found = op.match_cast(nonzero(flags), TensorStructInfo([1, count], "int64"))
+    return op.reshape(found, [count])
 
 
 def coordinates(places: ir.Value, dims: list[Any]) -> list[ir.Value]:

@@ -180,6 +180,12 @@ def normal_axis(axis: int, rank: int) -> int:
     return axis % rank if rank else 0
 
 
+def transposed(x: ir.Value) -> ir.Value:
+    """Return a tensor with its last two dimensions exchanged."""
+    rank = rank_of(x)
+    return op.permute_dims(x, [*range(rank - 2), rank - 1, rank - 2])
+
+
 def product_along(x: ir.Value, matrix: np.ndarray, axis: int) -> ir.Value:
     """Return the product of a matrix with one dimension of a tensor.
 

@@ -312,15 +312,17 @@ def test_error_of_the_name_of_a_custom_conversion() -> None:
 
 
 def test_error_operator_without_conversion() -> None:
-    program = export(Model(torch.linalg.det), random(3, 3))
+    program = export(Model(torch.linalg.eigvalsh), random(3, 3))
     with pytest.raises(NotImplementedError, match=r"no conversion of aten\..*custom_convert_map"):
         from_exported_program(program)
 
 
 def test_error_arguments_without_conversion() -> None:
-    model = Model(lambda x: torch.searchsorted(x, x, sorter=torch.argsort(x)))
-    with pytest.raises(NotImplementedError, match=r"aten\.searchsorted.* with a sorter"):
-        from_exported_program(export(model, random(6)))
+    def mean(x: torch.Tensor) -> torch.Tensor:
+        return nn.functional.avg_pool2d(x, 2, ceil_mode=True, divisor_override=3)
+
+    with pytest.raises(NotImplementedError, match=r"aten\.avg_pool2d.* with ceil_mode"):
+        from_exported_program(export(Model(mean), random(1, 1, 5, 5)))
 
 
 class _Halves(nn.Module):

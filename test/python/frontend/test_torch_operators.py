@@ -137,6 +137,13 @@ def elementwise() -> Functions:
         "where": lambda x: torch.where(x > 0, 1.0, x),
         "isin": lambda x: torch.isin(x.round(), torch.tensor([0.0, 1.0])),
         "nan_to_num": torch.nan_to_num,
+        "signs": lambda x: [
+            torch.signbit(x * 0), torch.copysign(x, -x * 0), torch.copysign(x, -1.0), x.signbit(),
+        ],
+        "lengths": lambda x: [
+            torch.hypot(x, x - 1), torch.hypot(x * 1e30, x * 3e30), torch.hypot(x * 0, x * 0),
+            torch.ldexp(x, torch.arange(4)), torch.dist(x, -x), torch.dist(x, x[:1], 1),
+        ],
         "lerp": lambda x: torch.lerp(x, x + 1, 0.3),
         "addcmul": lambda x: torch.addcmul(x, x, x, value=0.5),
         "bucketize": lambda x: [
@@ -192,6 +199,9 @@ def of_integers() -> Functions:
             (x > 0).any((0, 1)),
         ],
         "masked": lambda x, y: [x.masked_fill(y > 2, 9), torch.where(x > y, x, 0)],
+        "sorter": lambda x, y: torch.searchsorted(
+            torch.tensor([4, -3, 0]), x, sorter=torch.tensor([1, 2, 0])
+        ),
         "searchsorted": lambda x, y: torch.searchsorted(torch.tensor([-3, 0, 4]), x, side="right"),
         "one_hot": lambda x, y: F.one_hot(x.abs(), 9),
     }  # fmt: skip
@@ -241,13 +251,17 @@ def normalizations() -> Functions:
         "rms_norm": lambda x: [F.rms_norm(x, (6,), random(6)), F.rms_norm(x, (5, 6), eps=1e-3)],
         "batch_norm": lambda x: F.batch_norm(x, weight, random(4), bias, random(4)),
         "of_batch": lambda x: F.batch_norm(x, None, None, weight, bias, training=True),
+        "safe_softmax": lambda x: [
+            aten._safe_softmax(x.masked_fill(x > limit, float("-inf")), 2) for limit in (0.4, 0.9)
+        ],
         "local_response": lambda x: F.local_response_norm(x, 3),
     }  # fmt: skip
 
 
 def moves() -> Functions:
     return {
-        "repeat": lambda x: [x.repeat(2, 1, 3), x.tile(2), x.repeat_interleave(2, 1)],
+        "repeat": lambda x: [x.repeat(2, 1, 3), x.tile(2), x.repeat_interleave(2, 1),
+                             aten.permute_copy(x, [2, 0, 1]), *aten.unbind_copy(x, 1)],
         "flip": lambda x: [x.flip(0), x.flip(-1, 1), x.fliplr()],
         "roll": lambda x: [x.roll(1, 0), x.roll((1, -2), (1, 2)), x.roll(2)],
         "unfold": lambda x: [x.unfold(1, 2, 1), x.unfold(2, 3, 2)],
@@ -267,6 +281,7 @@ def moves() -> Functions:
             F.pad(x, (1, 2)), F.pad(x, (1, 0, 2, 1), value=3.5), F.pad(x, (-1, 1, 1, -2)),
             F.pad(x, (2, 1), mode="reflect"), F.pad(x, (2, 3), mode="replicate"),
             F.pad(x, (1, 2), mode="circular"), F.pad(x, (0, 0, 0, 0, 1, 1)),
+            F.pad(x, (-1, 2), mode="circular"), F.pad(x[None], (2, -2, -1, 1), mode="circular"),
         ],
         "in_place": written,
         "views": lambda x: [x.unflatten(2, (2, 3)), x.flatten(1), x.reshape(-1, 3), x[None, :, 1]],
@@ -336,6 +351,16 @@ def indexed() -> Functions:
             x.index_put((x > 0.7,), torch.tensor(-1.0)), x.index_put((i > 0,), torch.ones(3)),
             aten.index_put(x, (None, torch.tensor([0, 2]), torch.tensor([1, 0])), torch.zeros(2)),
         ],
+        "put_flat": lambda x, i: [
+            x.put(i * 2, i.float()), x.put(i % 2, i.float(), accumulate=True),
+        ],
+        "reduced": lambda x, i: [
+            *(x.index_reduce(1, torch.tensor([1, 3, 1]), x[:, :3] * 2, kind, include_self=itself)
+              for kind in ("mean", "amax", "prod") for itself in (True, False)),
+            x.scatter_reduce(1, (i % 4).view(-1, 1, 1).expand(-1, 3, 3), x, "mean",
+                             include_self=False),
+            x[0, 0, 0].scatter_add(0, i[:1] * 0, x[0, 0, :1]),
+        ],
         "added": lambda x, i: [
             x.index_add(0, i, x, alpha=2), x.index_fill(1, torch.tensor([1, 3]), 4.0),
             x.index_copy(1, torch.tensor([3, 0]), x[:, :2]),
@@ -344,10 +369,45 @@ def indexed() -> Functions:
             x.masked_scatter(x > 0.7, x * 10), x.masked_fill(i.view(-1, 1, 1) > 1, float("-inf")),
         ],
         "embedding": lambda x, i: F.embedding(i, random(9, 4), padding_idx=0),
+        "bags": lambda x, i: [
+            F.embedding_bag(i.view(-1, 1), x[:, :, 0], mode=mode) for mode in BAG_MODES
+        ],
         "losses": lambda x, i: [
             F.cross_entropy(x[:, :, 0], i % 4), F.nll_loss(x[:, :, 0], i % 4, reduction="none"),
         ],
     }  # fmt: skip
+
+
+BAG_MODES = ("sum", "mean", "max")
+
+
+def bags() -> Functions:
+    """Bags of rows of a table, by indices, where the bags begin, and a factor of each index."""
+    bag = F.embedding_bag
+    return {
+        "plain": lambda w, i, at, by: [bag(i, w, at, mode=mode) for mode in BAG_MODES],
+        "padded": lambda w, i, at, by: [
+            bag(i, w, at, mode=mode, padding_idx=one) for mode in BAG_MODES for one in (3, -1)
+        ],
+        "with_end": lambda w, i, at, by: [
+            bag(
+                i,
+                w,
+                torch.cat([at, torch.full((1,), i.shape[0])]),
+                mode=mode,
+                include_last_offset=True,
+            )
+            for mode in BAG_MODES
+        ],
+        "weighted": lambda w, i, at, by: [
+            bag(i, w, at, mode="sum", per_sample_weights=by),
+            bag(i, w, at, mode="sum", per_sample_weights=by, padding_idx=2),
+        ],
+        "rows": lambda w, i, at, by: [
+            bag(i.view(-1, 1), w, mode=mode, padding_idx=0) for mode in BAG_MODES
+        ],
+        "scaled": lambda w, i, at, by: bag(i, w, at, max_norm=None, scale_grad_by_freq=True),
+    }
 
 
 def ordered() -> Functions:
@@ -377,6 +437,7 @@ def products() -> Functions:
         "linear": lambda x: [F.linear(x, random(3, 5)), F.linear(x[0, 0], random(3, 5), random(3)),
                              F.bilinear(x, x, random(2, 5, 5), random(2))],
         "cdist": lambda x: [torch.cdist(x, x + 1), torch.cdist(x[0], x[1], p=1)],
+        "pdist": lambda x: [F.pdist(x[0], p) for p in (2.0, 1.0, 0.0, 3.0, float("inf"))],
         "cross": lambda x: torch.linalg.cross(x[..., :3], x[..., 1:4]),
         "integers": lambda x: (x * 8).int() @ (x * 8).int().mT,
     }  # fmt: skip
@@ -449,6 +510,10 @@ def windows() -> Functions:
         "pads": lambda x: [F.pad(x, (1, 2, 3, 1), mode=mode)
                            for mode in ("reflect", "replicate", "circular")],
         "unfolded": lambda x: F.unfold(x, 3, padding=1),
+        "folded": lambda x: [
+            F.fold(x.flatten(1, 2), (3, 6), (2, 2), stride=(1, 1)),
+            F.fold(F.unfold(x, (3, 2), 2, (1, 0), 2), (8, 10), (3, 2), 2, (1, 0), 2),
+        ],
     }  # fmt: skip
 
 
@@ -483,6 +548,103 @@ def sampled() -> Functions:
     }
 
 
+def special() -> Functions:
+    return {
+        **named(torch, "erfc", "lgamma", "digamma", "i0"),
+        **named(torch.special, "erfcx", "i0e", "i1", "i1e", "multigammaln"),
+        "multigammaln": lambda x: torch.special.multigammaln(x.abs() + 2, 3),
+        "polygamma": lambda x: [torch.polygamma(0, x), torch.polygamma(1, x)],
+    }
+
+
+def running() -> Functions:
+    return {
+        "cummax": lambda x: [*x.cummax(1), *x.cummax(-1)],
+        "cummin": lambda x: [*x.cummin(1), *x.int().cummin(2)],
+        "logcumsumexp": lambda x: [x.logcumsumexp(1), x.logcumsumexp(-1)],
+    }
+
+
+def matrices() -> Functions:
+    """Of matrices with an inverse, one of which has exchanged rows."""
+
+    def positive(x: torch.Tensor) -> torch.Tensor:
+        return x @ x.mT + torch.eye(4)
+
+    def lower(x: torch.Tensor) -> torch.Tensor:
+        return torch.tril(x) + torch.eye(4)
+
+    linalg = torch.linalg
+    return {
+        "inverse": lambda x, b: [x.inverse(), linalg.inv(x + torch.eye(4))],
+        "determinant": lambda x, b: [linalg.det(x), *linalg.slogdet(x), x.logdet().exp()],
+        "solve": lambda x, b: [linalg.solve(x, b),
+                               linalg.solve(x, b.mT, left=False)],
+        "cholesky": lambda x, b: [linalg.cholesky(positive(x)),
+                                  linalg.cholesky(positive(x), upper=True),
+                                  torch.cholesky_solve(b, lower(x)),
+                                  torch.cholesky_inverse(lower(x))],
+        "triangular": lambda x, b: [
+            linalg.solve_triangular(lower(x), b, upper=False),
+            linalg.solve_triangular(lower(x).mT, b, upper=True),
+            linalg.solve_triangular(lower(x), b.mT, upper=False, left=False),
+            linalg.solve_triangular(x, b, upper=True, unitriangular=True),
+            torch.triangular_solve(b, lower(x), upper=False, transpose=True)[0],
+        ],
+        "factors": lambda x, b: [*linalg.lu_factor(x), linalg.lu_solve(*linalg.lu_factor(x), b)],
+    }  # fmt: skip
+
+
+# Of torchvision, which the tests do not need: the samples of regions are those of `grid_sample`.
+ROI_ALIGN = torch.library.Library("torchvision", "FRAGMENT")
+if not hasattr(torch.ops.torchvision, "roi_align"):
+    ROI_ALIGN.define(
+        "roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, "
+        "SymInt pooled_width, int sampling_ratio, bool aligned) -> Tensor"
+    )
+
+    def roi_align(
+        x: torch.Tensor, rois: torch.Tensor, scale: float, height: int, width: int, count: int,
+        aligned: bool,
+    ) -> torch.Tensor:  # fmt: skip
+        results = []
+        for image, *edges in rois.tolist():
+            left, top, right, bottom = (one * scale - aligned / 2 for one in edges)
+            least = 0.0 if aligned else 1.0
+            samples = []
+            for size, low, high, bins in zip(
+                x.shape[2:], (top, left), (bottom, right), (height, width), strict=True
+            ):
+                step = max(high - low, least) / (bins * count)
+                at = low + (torch.arange(bins * count) + 0.5) * step
+                inside = (at >= -1) & (at <= size)
+                samples.append((at.clamp(0, size - 1) / (size - 1) * 2 - 1, inside))
+            (y, in_rows), (x_at, in_columns) = samples
+            grid = torch.stack(torch.meshgrid(x_at, y, indexing="xy"), -1)[None]
+            values = F.grid_sample(x[int(image)][None], grid, align_corners=True)
+            values = values * (in_rows.unsqueeze(1) & in_columns)
+            results.append(F.avg_pool2d(values, count)[0])
+        return torch.stack(results)
+
+    ROI_ALIGN.impl("roi_align", roi_align, "CPU")
+    torch.library.register_fake(
+        "torchvision::roi_align",
+        lambda x, rois, scale, height, width, *_: x.new_empty(
+            rois.shape[0], x.shape[1], height, width
+        ),
+        lib=ROI_ALIGN,
+    )
+
+
+def regions() -> Functions:
+    align = torch.ops.torchvision.roi_align
+    return {
+        "scaled": lambda x, rois: [align(x, rois, 0.5, 3, 2, 2, aligned) for aligned in
+                                   (False, True)],
+        "plain": lambda x, rois: align(x, rois, 1.0, 2, 2, 3, True),
+    }  # fmt: skip
+
+
 FAMILIES: dict[str, Family] = {
     "elementwise": Family(lambda n: (random(n, 4) * 2 - 1.4,), elementwise()),
     "activations": Family(lambda n: (random(n, 4) * 4 - 3,), activations()),
@@ -496,6 +658,16 @@ FAMILIES: dict[str, Family] = {
     "indexed": Family(
         lambda n: (random(n, 4, 3), torch.arange(n).flip(0)), indexed(), dynamic=(True, True)
     ),
+    "bags": Family(
+        lambda n: (random(9, 4) - 0.7, torch.tensor([3, 3, 0, 8, 2])[:n],
+                   torch.tensor([0, 1, 1, 2]), random(n)),
+        bags(), dynamic=(False, True, False, True),
+    ),
+    "regions": Family(
+        lambda n: (random(n, 2, 6, 7), torch.tensor([[0, 1, 2, 9, 7.5], [1, -3, 4, 30, 9],
+                                                     [1, 3, 3, 3.5, 3.5]])),
+        regions(), dynamic=(True, False),
+    ),
     "ordered": Family(
         lambda n: ((random(n, 4, 5) * 3).round(),), ordered(), {"median": torch.median}
     ),
@@ -503,6 +675,13 @@ FAMILIES: dict[str, Family] = {
     "attentions": Family(
         lambda n: (random(n, 4, 5, 8), random(n, 4, 6, 8), mask(n, 1, 5, 6)), attentions(),
         dynamic=(True, True, True),
+    ),
+    "special": Family(lambda n: (random(n, 40) * 30 - 10.123,), special()),
+    "running": Family(lambda n: ((random(n, 6, 5) * 3).round(),), running()),
+    "matrices": Family(
+        lambda n: (random(n, 4, 4) - 0.6, random(n, 4, 2)), matrices(),
+        {"vectors": lambda x, b: [torch.linalg.solve(x, b[..., 0]), torch.linalg.solve(x, b[0])]},
+        dynamic=(True, True),
     ),
     "windows": Family(lambda n: (random(n, 4, 8, 10) - 0.7,), windows()),
     "resized": Family(lambda n: (random(n, 2, 7, 8),), resized()),
@@ -528,6 +707,36 @@ def test_functions_of_a_known_size(name: str) -> None:
     compare(functions, main(*family.inputs(3)), family.inputs(3))
 
 
+SPARSE = torch.tensor([[0.0, 2.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.5, 0.0, 3.0]])
+TWICE = torch.sparse_coo_tensor(
+    torch.tensor([[0, 1, 1], [0, 2, 2]]), torch.ones(3), (3, 4), check_invariants=True
+)
+
+
+def test_sparse_tensors(exec_mode: str) -> None:
+    # PyTorch exports none of these with dynamic sizes.
+    constant = SPARSE.to_sparse()
+    functions: Functions = {
+        "constants": lambda x: [
+            torch.sparse.mm(constant, x.t()[:3]), TWICE @ x.t(),
+            torch.sparse.addmm(x.t(), constant, x.t()[:3], beta=0.5, alpha=2.0),
+        ],
+        "products": lambda x: [
+            torch.sparse.mm(x.to_sparse(), SPARSE), x.to_sparse() @ SPARSE,
+            x.to_sparse_csr() @ SPARSE,
+            torch.sparse.addmm(torch.ones(3), x.to_sparse(), SPARSE, beta=0.5, alpha=2.0),
+        ],
+        "dense": lambda x: [
+            x.to_sparse().to_dense(), (x.to_sparse() * x).to_dense(), x.to_sparse().t().to_dense(),
+            x + x.to_sparse(), x.to_sparse().sum(), x.to_sparse().coalesce().to_dense(),
+        ],
+    }  # fmt: skip
+    x = random(5, 4) * mask(5, 4)
+    mod = from_exported_program(export(functions, (x,)))
+    main = relax_mlir.VirtualMachine(relax_mlir.compile(mod, exec_mode=exec_mode))["main"]
+    compare(functions, main(x), (x,))
+
+
 SPECIAL = torch.tensor([float("nan"), float("inf"), -float("inf"), 0.0, -0.0, 1e-9, -1e-9, 3e38])
 
 
@@ -535,6 +744,8 @@ def test_numbers_that_are_none(exec_mode: str) -> None:
     functions = {
         **named(torch, "sign", "expm1", "log1p", "relu", "round", "isnan", "isfinite", "sqrt"),
         "clamp": lambda x: [x.clamp(-1, 1), F.hardtanh(x), F.relu6(x), F.softshrink(x)],
+        "running": lambda x: [*x.cummax(0), *x.cummin(0)],
+        "special": lambda x: [torch.erfc(x), torch.lgamma(x), torch.special.i0e(x.nan_to_num())],
         "extremes": lambda x: [x.max(), x.min(), x.argmax(), torch.fmax(x, x.flip(0))],
         "division": lambda x: [x / 0, x // 0.5, x % 0.5, torch.fmod(x, 0.5), x.reciprocal()],
         "comparisons": lambda x: [x == x, x > 0, x <= 0, x != 0, x.bool()],
@@ -691,10 +902,15 @@ def test_programs_without_decompositions() -> None:
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (lambda x: torch.linalg.det(x), r"aten\..*custom_convert_map"),
+        (lambda x: torch.linalg.eigvalsh(x), r"aten\..*custom_convert_map"),
         (lambda x: x.int() ** -1, r"powers of integers .*\(File"),
+        (lambda x: torch.sparse.softmax(x.to_sparse(), 1), r"aten\._sparse_softmax"),
+        (
+            lambda x: aten._embedding_bag(x, torch.arange(3), torch.tensor([0, 1]), mode=1)[2],
+            r"result 2, which is for gradients .*\(File",
+        ),
     ],
-    ids=["det", "powers"],
+    ids=["eigenvalues", "powers", "sparse", "bags"],
 )
 def test_error_operators_that_are_not_supported(function: Any, message: str) -> None:
     with pytest.raises(NotImplementedError, match=message):

@@ -80,6 +80,26 @@ def test_parameters_that_data_say():
     check(dynamic, sample(5, 7))
 
 
+def test_rounding_to_codes():
+    aten = torch.ops.aten
+    scales = torch.tensor([0.1, 0.2, 0.05])
+    zeros = torch.tensor([3, 0, -2], dtype=torch.int32)
+
+    def rounded(x):
+        by_number = aten.fake_quantize_per_tensor_affine_cachemask(x, 0.05, 3, 0, 255)
+        by_tensor = [
+            aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams(
+                x, scales[:1], zeros[:1], torch.tensor([on]), -128, 127
+            )
+            for on in (1, 0)
+        ]
+        channels = aten.fake_quantize_per_channel_affine_cachemask(x, scales, zeros, 1, -100, 127)
+        return (*by_number, *by_tensor[0], *by_tensor[1], *channels)
+
+    # PyTorch exports these with known sizes only.
+    check(rounded, sample(6, 3, 4), dynamic=False)
+
+
 @pytest.mark.parametrize("has_zeros", [False, True])
 def test_products_by_groups(has_zeros):
     """A linear layer of 4 bits, whose product unpacks the weights."""

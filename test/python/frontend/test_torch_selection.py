@@ -93,6 +93,18 @@ def test_numbers_that_are_none_are_distinct(exec_mode: str) -> None:
         torch.testing.assert_close(got, wanted, equal_nan=True)
 
 
+def test_repeats_of_a_size_that_is_given(exec_mode: str) -> None:
+    class Model(torch.nn.Module):
+        def forward(self, x: torch.Tensor, repeats: torch.Tensor) -> torch.Tensor:
+            return x.repeat_interleave(repeats, 0, output_size=5) * 2
+
+    x, repeats = torch.rand(3, 2), torch.tensor([2, 0, 3])
+    model = frontend.compile(Model(), (x, repeats), exec_mode=exec_mode)
+    torch.testing.assert_close(model(x, repeats), Model()(x, repeats))
+    with pytest.raises(ValueError, match=r"expected !relax.shape<\[5\]>, but .* 6"):
+        model(x, torch.tensor([2, 1, 3]))
+
+
 def test_error_sizes_in_data_that_are_out_of_range(exec_mode: str) -> None:
     def function(x: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
         size = count.item()

@@ -205,6 +205,9 @@ def test_each_operator_has_a_gradient_or_a_reason():
 
 def test_each_rule_of_an_operator_has_a_case():
     without = {"relax.start_checkpoint", "relax.end_checkpoint"}  # see test_gradient.py
+    # These raise an error; see runtime/test_disco_programs.py.
+    without |= {"relax.allgather", "relax.allreduce"}
+    without |= {"relax.broadcast_from_worker0", "relax.scatter_from_worker0"}
     tested = {f"relax.{case[0].partition('-')[0]}" for case in CASES}
     assert {name for name in operators() if name in RULES} - tested == without
 

@@ -9,6 +9,7 @@ from typing import Any
 from mlir import ir
 
 from ... import op
+from ...composites.tensors import transposed
 from .registry import Graph, cast, converts, dtype_of, number, product, rank_of, shape_of
 
 
@@ -29,12 +30,16 @@ def _attention(
         mask = cast(op.tril(op.ones(sizes, "uint8")), "bool")
     if mask is None:
         return _attended(graph, query, key, value, None, scale, dropout)
-    seen = _seen(mask)
-    if dtype_of(mask) == "bool":
-        mask = op.where(mask, number(0, graph.dtype), number(float("-inf"), graph.dtype))
-    result = _attended(graph, query, key, value, cast(mask, graph.dtype), scale, dropout)
+    result = _attended(graph, query, key, value, _added(mask, graph.dtype), scale, dropout)
     # A query that sees no key gets 0.
-    return op.where(seen, result, number(0, graph.dtype))
+    return op.where(_seen(mask), result, number(0, graph.dtype))
+
+
+def _added(mask: ir.Value, dtype: str) -> ir.Value:
+    """Return what a mask adds to scores."""
+    if dtype_of(mask) == "bool":
+        return op.where(mask, number(0, dtype), number(float("-inf"), dtype))
+    return cast(mask, dtype)
 
 
 def _seen(mask: ir.Value) -> ir.Value:
@@ -50,20 +55,24 @@ def _attended(
     graph: Graph, query: ir.Value, key: ir.Value, value: ir.Value, mask: Any, scale: float | None,
     dropout: float,
 ) -> ir.Value:  # fmt: skip
-    rank = len(graph.shape)
-    if scale is None:
-        width = graph.shape_of(0)[-1].value
-        if width is None:
-            raise NotImplementedError("attention over a dynamic width without a scale")
-        scale = width**-0.5
-    order = [*range(rank - 2), rank - 1, rank - 2]
-    scores = op.matmul(op.multiply(query, number(scale, graph.dtype)), op.permute_dims(key, order))
-    if mask is not None:
-        scores = op.add(scores, mask)
-    weights = op.nn.softmax(scores, -1)
+    factor = number(_scale(graph, 0) if scale is None else scale, graph.dtype)
+    weights = _weights(op.multiply(query, factor), key, mask)
     if dropout:
         weights = op.random.dropout(graph.random_key(), weights, dropout)
     return op.matmul(weights, value)
+
+
+def _scale(graph: Graph, query: int) -> float:
+    """Return the scale that attention has by default, by the place of queries among arguments."""
+    width = graph.shape_of(query)[-1].value
+    if width is None:
+        raise NotImplementedError("attention over a dynamic width without a scale")
+    return float(width**-0.5)
+
+
+def _weights(query: ir.Value, key: ir.Value, mask: Any) -> ir.Value:
+    scores = op.matmul(query, transposed(key))
+    return op.nn.softmax(scores if mask is None else op.add(scores, mask), -1)
 
 
 def _repeated(x: ir.Value, wanted: list[Any]) -> ir.Value:
@@ -97,10 +106,40 @@ def _flash_attention(
     graph: Graph, query: ir.Value, key: ir.Value, value: ir.Value, dropout: float = 0.0,
     is_causal: bool = False, *, attn_mask: Any = None, scale: float | None = None,
 ) -> list[ir.Value]:  # fmt: skip
+    result = _attention(
+        graph, query, key, value, attn_mask, dropout, is_causal, scale=scale,
+        enable_gqa=_is_grouped(query, key),
+    )  # fmt: skip
+    return [result, *graph.unused([1])] if graph.uses(1) else [result]
+
+
+@converts("_scaled_dot_product_flash_attention_for_cpu_backward.default")
+def _flash_attention_backward(
+    graph: Graph, g: ir.Value, query: ir.Value, key: ir.Value, value: ir.Value, result: ir.Value,
+    sums: ir.Value, dropout: float, is_causal: bool, *, attn_mask: Any = None,
+    scale: float | None = None,
+) -> list[ir.Value]:  # fmt: skip
+    if dropout:
+        raise NotImplementedError("the gradient of attention with dropout")
+    if _is_grouped(query, key):
+        raise NotImplementedError("the gradient of attention with grouped heads")
+    scale = _scale(graph, 1) if scale is None else scale
+    factor, order = number(scale, graph.dtype), [0, 1, 3, 2]
+    if is_causal:
+        sizes = [shape_of(query)[-2], shape_of(key)[-2]]
+        attn_mask = cast(op.tril(op.ones(sizes, "uint8")), "bool")
+    added = None if attn_mask is None else _added(attn_mask, graph.dtype)
+    weights = _weights(op.multiply(query, factor), key, added)
+    if attn_mask is not None:
+        weights = op.where(_seen(attn_mask), weights, number(0, graph.dtype))
+    of_weights = op.matmul(g, op.permute_dims(value, order))
+    along = op.sum(op.multiply(g, result), [3], True)
+    slope = op.multiply(op.multiply(weights, op.subtract(of_weights, along)), factor)
     return [
-        _attention(graph, query, key, value, attn_mask, dropout, is_causal, scale=scale,
-                   enable_gqa=_is_grouped(query, key))
-    ]  # fmt: skip
+        op.matmul(slope, key),
+        op.matmul(op.permute_dims(slope, order), query),
+        op.matmul(op.permute_dims(weights, order), g),
+    ]
 
 
 def _is_grouped(query: ir.Value, key: ir.Value) -> bool:

@@ -12,10 +12,12 @@ import torch
 from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 from torch.utils import _pytree as pytree
 
+from ..._arguments import shown
 from ...core.ir_module import IRModule
 from ...driver.compiler import compile as compile_module
 from ...runtime import VirtualMachine
 from .bounds import describe_violation
+from .complex_numbers import is_complex, real_view
 from .exported_program import (
     decomposed,
     draws_numbers,
@@ -35,6 +37,11 @@ def as_torch(value: Any) -> Any:
     if isinstance(value, torch.Tensor) or not hasattr(value, "__dlpack__"):
         return value
     return torch.from_dlpack(value)
+
+
+def as_complex(value: Any) -> torch.Tensor:
+    """Return pairs of the runtime as complex numbers of PyTorch, which share their memory."""
+    return torch.view_as_complex(as_torch(value))
 
 
 class CompiledModel:
@@ -100,6 +107,13 @@ class CompiledModel:
             (place, one) for place, one in enumerate(self._inputs)
             if isinstance(one, ConstantArgument)
         ]  # fmt: skip
+        values = {node.name: node.meta.get("val") for node in program.graph.nodes}
+        self._complex = [
+            place for place, one in enumerate(self._inputs) if is_complex(values.get(one.name))
+        ]
+        self._finish = [
+            as_complex if is_complex(values.get(one.name)) else as_torch for one in self._outputs
+        ]
         self._has_omitted = any(_is_omitted(one) for one in self._inputs)
 
     def __repr__(self) -> str:
@@ -131,6 +145,8 @@ class CompiledModel:
         """
         leaves = self._flat(args, kwargs)
         self._check(leaves)
+        if self._complex:
+            leaves = self._with_pairs(leaves)
         given = leaves
         if self._has_omitted:
             pairs = zip(leaves, self._inputs, strict=True)
@@ -143,8 +159,8 @@ class CompiledModel:
                 raise ValueError(problem) from error
             raise
         values = [
-            one.value if isinstance(one, ConstantArgument) else as_torch(value)
-            for one, value in zip(self._outputs, results, strict=True)
+            one.value if isinstance(one, ConstantArgument) else finish(value)
+            for one, finish, value in zip(self._outputs, self._finish, results, strict=True)
         ]
         return pytree.tree_unflatten(values, self._out_spec)
 
@@ -158,6 +174,17 @@ class CompiledModel:
                 f"{_described(self._in_spec)}, but got {_described(spec)}"
             )
         return leaves
+
+    def _with_pairs(self, leaves: Sequence[Any]) -> list[Any]:
+        given = list(leaves)
+        for place in self._complex:
+            if not is_complex(given[place]):
+                raise TypeError(
+                    f"argument '{self._inputs[place].name}': expected a tensor of complex numbers, "
+                    f"but got {getattr(given[place], 'dtype', None) or shown(given[place])}"
+                )
+            given[place] = real_view(given[place])
+        return given
 
     def _check(self, leaves: Sequence[Any]) -> None:
         for place, one in self._constants:

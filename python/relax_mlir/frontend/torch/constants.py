@@ -16,8 +16,12 @@ _BITS = {1: torch.uint8, 2: torch.int16}
 
 
 def as_constant(tensor: torch.Tensor) -> ir.Value:
-    """Return the elements of a tensor as a constant, of any data type that both sides have."""
-    elements = tensor.detach().cpu().contiguous()
+    """Return the elements of a tensor as a constant, of any data type that both sides have.
+
+    A sparse tensor becomes a dense one.
+    """
+    dense = tensor.detach() if tensor.layout == torch.strided else tensor.detach().to_dense()
+    elements = dense.cpu().contiguous()
     name = dtype_name(tensor.dtype)
     if is_numpy(name):
         return const(elements.numpy())

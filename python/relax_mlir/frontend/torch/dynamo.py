@@ -37,7 +37,8 @@ from ...driver.pipeline import get_pipeline
 from ...runtime import VirtualMachine
 from ...target import Target
 from ...transform.options import CompileOptions
-from .callable import as_torch
+from .callable import as_complex, as_torch
+from .complex_numbers import is_complex, real_view
 from .exported_program import draws_numbers, import_program
 from .random import new_key
 from .registry import CONVERTERS
@@ -274,6 +275,9 @@ class _Inference:
         self._frozen = frozen if _is_same(placeholders, frozen) else {}
         self._graph, self._options = graph, options
         self._results = [_result(node) for node in outputs]
+        self._complex = [
+            place for place, node in enumerate(placeholders) if is_complex(node.meta.get("val"))
+        ]
         self._given = [i for i in range(len(placeholders)) if i not in self._frozen]
         self._draws_numbers = draws_numbers(graph)
         self._main = self._compiled(self._frozen)
@@ -284,6 +288,8 @@ class _Inference:
         return VirtualMachine(compile_module(module, **self._options))["main"]
 
     def __call__(self, *inputs: Any) -> list[Any]:
+        if self._complex:
+            inputs = tuple(map(real_view, inputs))
         keys = [new_key()] if self._draws_numbers else []
         if not self._frozen:
             results = self._main(*inputs, *keys)
@@ -341,11 +347,12 @@ def _result(node: Any) -> Callable[[Any], Any]:
         return lambda _: None
     if not isinstance(meta, torch.Tensor):
         return as_torch
+    finish = as_complex if is_complex(meta) else as_torch
     order = _order(meta)
     if order == sorted(order):
-        return as_torch
+        return finish
     back = [order.index(axis) for axis in range(len(order))]
-    return lambda value: as_torch(value).permute(order).contiguous().permute(back)
+    return lambda value: finish(value).permute(order).contiguous().permute(back)
 
 
 def _order(meta: torch.Tensor) -> list[int]:

@@ -11,7 +11,14 @@ import torch
 from mlir import ir
 
 from ... import op
-from ...composites.arithmetic import erf_inv, expm1, integer_power, log1p
+from ...composites.arithmetic import (
+    erf_inv,
+    expm1,
+    hypot,
+    integer_power,
+    is_negative,
+    log1p,
+)
 from ...core.dtypes import dtype_name
 from .registry import Converter, Graph, cast, converts, dtype_of, is_float, number, operand
 
@@ -331,3 +338,25 @@ def _astype(graph: Graph, x: Any, *_: Any, **__: Any) -> ir.Value:
 )  # fmt: skip
 def _identity(graph: Graph, x: ir.Value, *_: Any, **__: Any) -> Any:
     return x
+
+
+@converts("signbit.default")
+def _signbit(_: Graph, x: ir.Value) -> ir.Value:
+    return op.zeros_like(x) if dtype_of(x) == "bool" else is_negative(x)
+
+
+@converts("copysign.Tensor", "copysign.Scalar")
+def _copysign(graph: Graph, x: ir.Value, sign: Any) -> ir.Value:
+    size = op.abs(operand(graph, x, graph.dtype))
+    return op.where(is_negative(operand(graph, sign, graph.dtype)), op.negative(size), size)
+
+
+@converts("hypot.default")
+def _hypot(graph: Graph, x: ir.Value, y: ir.Value) -> ir.Value:
+    return hypot(operand(graph, x, graph.dtype), operand(graph, y, graph.dtype))
+
+
+@converts("ldexp.Tensor")
+def _ldexp(graph: Graph, x: ir.Value, exponent: ir.Value) -> ir.Value:
+    power = op.power(number(2, graph.dtype), operand(graph, exponent, graph.dtype))
+    return op.multiply(operand(graph, x, graph.dtype), power)

@@ -17,7 +17,6 @@ from torch.export.graph_signature import (
     ExportGraphSignature,
     InputKind,
     InputSpec,
-    OutputKind,
     OutputSpec,
 )
 from torch.fx import GraphModule
@@ -25,11 +24,19 @@ from torch.fx import GraphModule
 from ... import op
 from ..._arguments import shown
 from ...builder.block_builder import BlockBuilder
+from ...composites.complex_numbers import Complex, of_pairs
 from ...core.expr import Var, as_value
 from ...core.ir import ShapeExpr, ShapeStructInfo, TensorStructInfo
 from ...core.ir_module import IRModule
 from .bounds import bounds_of, sizes_of
-from .constants import as_constant
+from .complex_numbers import (
+    as_pairs,
+    constant_of,
+    convert_complex,
+    is_complex,
+    is_of_complex,
+    real_view,
+)
 from .control import Function, is_control_flow, write_function
 from .inplace import without_inplace
 from .places import at_place_of, place_of
@@ -46,6 +53,7 @@ from .shapes import (
     sizes_are_named,
 )
 from .updates import (
+    RESULTS,
     Updater,
     changed_arguments,
     find_updates,
@@ -56,11 +64,13 @@ from .updates import (
 _KEY = TensorStructInfo((), "uint64")
 
 # Operators that only assert: facts that PyTorch has already established, or that inputs are valid.
+# Whether a matrix could be decomposed shows in the numbers.
 _ASSERTIONS = {
     "aten._assert_async.default",
     "aten._assert_async.msg",
     "aten._assert_scalar.default",
     "aten._assert_tensor_metadata.default",
+    "aten._linalg_check_errors.default",
     "aten.sym_constrain_range.default",
     "aten.sym_constrain_range_for_size.default",
 }
@@ -105,6 +115,9 @@ def from_exported_program(
     A program that draws random numbers, as one with dropout in training mode does, has a last
     input `random_key`, a tensor of rank 0 of data type uint64: the same key gives the same numbers.
     Their distributions are those of PyTorch.
+
+    Inputs and results of complex numbers are tensors of floats with a last dimension of 2, as
+    ``torch.view_as_real`` makes them.
 
     Parameters
     ----------
@@ -285,11 +298,18 @@ def decomposed(
         return program.run_decompositions({}) if any(map(_changes_tensors, calls)) else program
     if all(_is_known(node, converters) and not _changes_tensors(node) for node in calls):
         return program
+    if any(map(_is_sparse, program.graph.nodes)):  # which PyTorch decomposes no programs of
+        return program
     table = torch.export.default_decompositions()
     for target in list(table):
         if str(target) in converters:
             del table[target]
     return program.run_decompositions(table)
+
+
+def _is_sparse(node: torch.fx.Node) -> bool:
+    value = node.meta.get("val")
+    return isinstance(value, torch.Tensor) and value.layout != torch.strided
 
 
 def _check_operators(program: Program, converters: Mapping[str, Converter]) -> None:
@@ -421,11 +441,11 @@ class _Importer:
                 if not new:
                     results = [self._builder.emit_output(self._result(results, unwrap))]
             for node, value in new.items():
-                self._updater.overwrite(self._argument(node), value)
+                self._updater.overwrite(self._variable(node), value)
             self._builder.emit_func_output(self._result(results, unwrap) if new else results[0])
         module = self._builder.get()
         if keep_params or kept:
-            module.params["main"] = [self._weight(spec) for _, spec in kept]
+            module.params["main"] = [real_view(self._weight(spec)) for _, spec in kept]
         return module
 
     def _parameter(self, node: torch.fx.Node) -> Var:
@@ -447,8 +467,8 @@ class _Importer:
         for node, one in zip(nodes, op.random.split(key, len(nodes)), strict=True):
             self._keys[node] = self._builder.emit(one)
 
-    def _constant(self, spec: InputSpec) -> ir.Value:
-        return as_constant(self._weight(spec))
+    def _constant(self, spec: InputSpec) -> ir.Value | Complex:
+        return constant_of(self._weight(spec))
 
     def _weight(self, spec: InputSpec) -> torch.Tensor:
         program, target = self._program, spec.target
@@ -460,7 +480,7 @@ class _Importer:
 
     def _attribute(self, node: torch.fx.Node) -> Any:
         value = operator.attrgetter(str(node.target))(self._graph_module)
-        return as_constant(value) if isinstance(value, torch.Tensor) else value
+        return constant_of(value) if isinstance(value, torch.Tensor) else value
 
     def module(self, node: torch.fx.Node) -> torch.fx.GraphModule:
         """Return the graph of control flow that a node stands for."""
@@ -481,7 +501,7 @@ class _Importer:
                 elif node.op == "call_function":
                     inner._values[node] = inner._convert(node)
             flat = results if isinstance(results, (list, tuple)) else [results]
-            return [self._builder.emit_output(inner._argument(one)) for one in flat]
+            return [self._builder.emit_output(as_pairs(inner._argument(one))) for one in flat]
 
     def _write_functions(self) -> None:
         """Write functions for control flow, the inner ones first."""
@@ -508,6 +528,8 @@ class _Importer:
                     if not behind.isdisjoint(node.users):
                         self._values[node] = self._emit_outputs(self._values[node], self._changed)
         tensor, source, *rest = (self._argument(argument) for argument in update.args)
+        if isinstance(tensor, Complex):
+            raise _no_conversion(update, NotImplementedError("a part of complex numbers in place"))
         self._updater.write(update, tensor, source, rest[1] if len(rest) > 1 else None)
         self._values[update] = tensor
 
@@ -515,11 +537,13 @@ class _Importer:
         """Return values that are known outside of a dataflow block, and no names of others."""
         if isinstance(value, (list, tuple)):
             return [self._emit_outputs(element, written) for element in value]
+        if isinstance(value, Complex):
+            return value.map(lambda part: self._emit_outputs(part, written))
         if isinstance(value, Var):
             value = as_value(value)
         if not isinstance(value, ir.Value):
             return value
-        if any(is_name_of(value, self._argument(node)) for node in written):
+        if any(is_name_of(value, self._variable(node)) for node in written):
             value = self._updater.copied(value)
         return self._builder.emit_output(value)
 
@@ -542,14 +566,14 @@ class _Importer:
                 self._values[node] = self._attribute(node)
         specs: list[OutputSpec] = self._program.graph_signature.output_specs
         results = [
-            op.tuple() if value is None else self._argument(value)
+            op.tuple() if value is None else as_pairs(self._argument(value))
             for value, spec in zip(nodes[-1].args[0], specs, strict=True)
-            if spec.kind == OutputKind.USER_OUTPUT
+            if spec.kind in RESULTS
         ]
         copies = self._updates.copies
         if not copies:
             return results, {}
-        new = {node: self._emit_outputs(self._argument(value), copies)
+        new = {node: self._emit_outputs(as_pairs(self._argument(value)), copies)
                for node, value in copies.items()}  # fmt: skip
         return self._emit_outputs(results, copies), new
 
@@ -580,9 +604,13 @@ class _Importer:
     def _converted(self, node: torch.fx.Node) -> Any:
         value = node.meta.get("val")
         if node in self._functions:
-            return self._functions[node].call(self._builder, self._argument)
+            return self._functions[node].call(
+                self._builder, lambda operand: as_pairs(self._argument(operand))
+            )
         if node.target is operator.getitem:
             container, index = node.args
+            if not node.users:  # nor has the converter to return it
+                return None
             return self._values[container][index]
         if isinstance(value, (bool, torch.SymBool)):
             if not all(_is_of_conditions(user) for user in node.users):
@@ -599,8 +627,12 @@ class _Importer:
         if str(node.target) not in self._converters:
             raise NotImplementedError("a number that depends on data")
         convert = self._converters[str(node.target)]
-        result = convert(Graph(node, self._keys.get(node)), *arguments, **named)
         is_custom = convert is not CONVERTERS.get(str(node.target))
+        graph = Graph(node, self._keys.get(node))
+        if not is_custom and is_of_complex(graph, arguments):
+            result = convert_complex(graph, arguments, named)
+        else:
+            result = convert(graph, *arguments, **named)
         if is_custom:
             _check_is_value(value, result)
         _check_result(node, result, may_be_unknown=is_custom)
@@ -608,8 +640,15 @@ class _Importer:
 
     def _argument(self, argument: Any) -> Any:
         if isinstance(argument, torch.fx.Node):
-            value = self._values[argument]
-            return as_value(value) if isinstance(value, Var) else value
+            value = self._variable(argument)
+            if is_complex(argument.meta.get("val")) and isinstance(value, ir.Value):
+                return of_pairs(value)
+            return value
         if isinstance(argument, (list, tuple)):
             return [self._argument(element) for element in argument]
         return argument
+
+    def _variable(self, node: torch.fx.Node) -> Any:
+        """Return the value of a node, as pairs if it is a parameter that has complex numbers."""
+        value = self._values[node]
+        return as_value(value) if isinstance(value, Var) else value

@@ -14,6 +14,7 @@ from ... import op
 from ...core.ir import Dim
 from .registry import (
     Graph,
+    along,
     cast,
     converts,
     dtype_of,
@@ -200,9 +201,12 @@ _REDUCTIONS = {"add": "add", "sum": "add", "multiply": "mul", "prod": "mul", "am
 def _scatter(
     graph: Graph, x: ir.Value, axis: int, indices: ir.Value, source: Any, kind: str
 ) -> ir.Value:
+    source = cast(source, graph.dtype)
     if graph.rank_of(0) == 0:
-        raise NotImplementedError("a tensor of rank 0 as the target")
-    dims, source = shape_of(indices), cast(source, graph.dtype)
+        # PyTorch takes tensors of rank 0 as vectors of one element.
+        data, places, updates = (op.reshape(value, [1]) for value in (x, indices, source))
+        return op.reshape(op.scatter_elements(data, places, updates, 0, kind), [])
+    dims = shape_of(indices)
     if rank_of(source) == 0:
         source = op.broadcast_to(source, dims)
     for place, (dim, size) in enumerate(zip(dims, shape_of(source), strict=True)):
@@ -239,10 +243,47 @@ def _scatter_reduce(
 ) -> ir.Value:  # fmt: skip
     if reduce == "mean" and not is_float(graph.dtype):
         raise NotImplementedError(f"means of {graph.dtype}")
+    if not include_self and reduce == "mean":
+        return _means(graph, x, axis, indices, source)
     if not include_self:
         neutral = _neutral(reduce, graph.dtype)
         x = _scatter(graph, x, axis, indices, neutral, "update")
     return _scatter(graph, x, axis, indices, source, _REDUCTIONS[reduce])
+
+
+def _means(graph: Graph, x: ir.Value, axis: int, indices: ir.Value, source: ir.Value) -> ir.Value:
+    """Return the mean of what goes to each element, which stays where there is nothing."""
+    none = op.zeros(shape_of(x), graph.dtype)
+    total = _scatter(graph, none, axis, indices, source, "add")
+    count = _scatter(graph, none, axis, indices, number(1, graph.dtype), "add")
+    least = number(1, graph.dtype)
+    return op.where(op.less(count, least), x, op.divide(total, op.maximum(count, least)))
+
+
+@converts("index_reduce.default")
+def _index_reduce(
+    graph: Graph, x: ir.Value, axis: int, indices: ir.Value, source: ir.Value, reduce: str, *,
+    include_self: bool = True,
+) -> ir.Value:  # fmt: skip
+    rank = rank_of(source)
+    if rank_of(x) != rank or rank == 0:
+        raise NotImplementedError("reductions of a tensor of rank 0")
+    flat = op.reshape(indices, [product(shape_of(indices))])
+    places = op.broadcast_to(along(flat, normal_axis(axis, rank), rank), shape_of(source))
+    return _scatter_reduce(graph, x, axis, places, source, reduce, include_self)
+
+
+@converts("put.default")
+def _put_flat(
+    graph: Graph, x: ir.Value, indices: ir.Value, source: ir.Value, accumulate: bool = False
+) -> ir.Value:
+    if graph.dtype == "bool" and accumulate:
+        raise NotImplementedError("sums of Booleans")
+    flat = op.reshape(x, [product(shape_of(x))])
+    count = [product(shape_of(indices))]
+    kind = "add" if accumulate else "update"
+    places, values = op.reshape(indices, count), op.reshape(source, count)
+    return op.reshape(op.scatter_elements(flat, places, values, 0, kind), graph.shape)
 
 
 def _neutral(reduce: str, dtype: str) -> ir.Value:

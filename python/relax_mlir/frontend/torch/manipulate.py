@@ -20,7 +20,8 @@ from .shapes import as_shape, bound_symbols
 
 
 @converts(
-    "view.default", "reshape.default", "_unsafe_view.default", "flatten.using_ints",
+    "view.default", "reshape.default", "_unsafe_view.default", "view_copy.default",
+    "flatten.using_ints",
     "unflatten.int", "squeeze.default", "squeeze.dim", "squeeze.dims", "unsqueeze.default",
     "reshape_as.default", "view_as.default", "_reshape_copy.default",
 )  # fmt: skip
@@ -28,7 +29,7 @@ def _reshape(graph: Graph, x: ir.Value, *_: Any) -> ir.Value:
     return op.reshape(x, graph.shape)
 
 
-@converts("permute.default")
+@converts("permute.default", "permute_copy.default")
 def _permute(graph: Graph, x: ir.Value, axes: Sequence[int]) -> ir.Value:
     return op.permute_dims(x, axes) if axes else x
 
@@ -90,7 +91,7 @@ def _split(graph: Graph, x: ir.Value, parts: Any, axis: int = 0) -> list[ir.Valu
     return [part(x, axis, end - size, end) for end, size in zip(ends, sizes, strict=True)]
 
 
-@converts("unbind.int")
+@converts("unbind.int", "unbind_copy.int")
 def _unbind(graph: Graph, x: ir.Value, axis: int = 0) -> list[ir.Value]:
     axis = normal_axis(axis, graph.rank_of(0))
     return [op.squeeze(part(x, axis, i, i + 1), [axis]) for i in range(len(graph.results))]
@@ -141,7 +142,7 @@ def _inside(place: Dim, extent: Dim) -> Dim:
     return place.min(extent)
 
 
-@converts("narrow.default")
+@converts("narrow.default", "narrow_copy.default")
 def _narrow(graph: Graph, x: ir.Value, axis: int, start: Any, length: Any) -> ir.Value:
     return _slice(graph, x, axis, start)
 
@@ -270,7 +271,7 @@ def _diagonal(
     return op.take(flat, places, rank - 2)
 
 
-@converts("as_strided.default")
+@converts("as_strided.default", "as_strided_copy.default")
 def _as_strided(
     graph: Graph, x: ir.Value, size: Sequence[Any], stride: Sequence[Any], offset: Any = None
 ) -> ir.Value:

@@ -38,7 +38,15 @@ def _softmax(operator: Converter) -> Converter:
     return convert
 
 
-converts("softmax.int", "_softmax.default", "_safe_softmax.default")(_softmax(op.nn.softmax))
+def _safe_softmax(x: ir.Value, axis: int) -> ir.Value:
+    """Return the softmax, which is 0 where there is nothing but negative infinity."""
+    lowest, zero = number(float("-inf"), dtype_of(x)), number(0, dtype_of(x))
+    is_none = op.equal(op.max(x, [axis], True), lowest)
+    return op.where(is_none, zero, op.nn.softmax(x, axis))
+
+
+converts("softmax.int", "_softmax.default")(_softmax(op.nn.softmax))
+converts("_safe_softmax.default")(_softmax(_safe_softmax))
 converts("log_softmax.int", "_log_softmax.default")(_softmax(op.nn.log_softmax))
 
 

@@ -17,6 +17,10 @@ from .registry import Graph, converts, dtype_of, number, rank_of
 _MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
+def _is_negative(width: Any) -> bool:
+    return isinstance(width, int) and width < 0
+
+
 def _padded(x: ir.Value, widths: Sequence[Any], mode: str, value: Any = 0) -> ir.Value:
     """Return a tensor with elements around it.
 
@@ -31,6 +35,10 @@ def _padded(x: ir.Value, widths: Sequence[Any], mode: str, value: Any = 0) -> ir
         What is added with the mode constant.
     """
     sizes = [one.value if isinstance(one, Dim) and one.value is not None else one for one in widths]
+    if mode == "circular" and any(_is_negative(one) for one in sizes):
+        # What is left comes again, not what is taken away.
+        x = _padded(x, [one if _is_negative(one) else 0 for one in sizes], "constant")
+        sizes = [0 if _is_negative(one) else one for one in sizes]
     others = [0] * (rank_of(x) - len(sizes) // 2)
     begins, ends = [*others, *sizes[-2::-2]], [*others, *sizes[::-2]]
     return pad(x, [*begins, *ends], _MODES[mode], number(value, dtype_of(x)))

@@ -21,7 +21,8 @@ def _linear(graph: Graph, x: ir.Value, weight: ir.Value, bias: Any = None) -> ir
 
 @converts("matmul.default", "mm.default", "bmm.default", "mv.default", "dot.default",
           "vdot.default")  # fmt: skip
-def _matmul(graph: Graph, x: ir.Value, y: ir.Value) -> ir.Value:
+def matmul(graph: Graph, x: ir.Value, y: ir.Value) -> ir.Value:
+    """Return the product of two tensors."""
     if min(graph.rank_of(0), graph.rank_of(1)) > 1:
         *batch, rows, columns = graph.shape
         summed = shape_of(x)[-1]
@@ -35,9 +36,10 @@ def _int_mm(graph: Graph, x: ir.Value, y: ir.Value) -> ir.Value:
 
 
 @converts("addmm.default", "baddbmm.default", "addmv.default")
-def _addmm(
+def addmm(
     graph: Graph, bias: ir.Value, x: ir.Value, y: ir.Value, beta: Any = 1, alpha: Any = 1
 ) -> ir.Value:
+    """Return a multiple of a product and a multiple of a tensor."""
     return _plus(graph, op.matmul(x, y), bias, beta, alpha)
 
 
@@ -76,6 +78,22 @@ def _cdist(graph: Graph, x: ir.Value, y: ir.Value, p: float = 2.0, *_: Any) -> i
         op.expand_dims(x, graph.rank_of(0) - 1), op.expand_dims(y, graph.rank_of(1) - 2)
     )
     return norm(op.abs(apart), p, [len(graph.shape)], False)
+
+
+@converts("_pdist_forward.default", "pdist.default")
+def _pdist(graph: Graph, x: ir.Value, p: float = 2.0) -> ir.Value:
+    """Return the distance of each row from those behind it."""
+    rows, count = shape_of(x)[0], graph.shape[0]
+    size, one = number(rows, "int64"), number(1, "int64")
+    # Before the pairs of a row there are those of all rows before it.
+    order = op.arange(0, rows, 1, "int64")
+    partners = op.subtract(op.subtract(size, one), order)
+    before = op.cumsum(partners, 0, exclusive=True)
+    pairs = op.arange(0, count, 1, "int64")
+    first = op.subtract(op.bucketize(pairs, before, right=True), one)
+    second = op.add(op.subtract(pairs, op.take(before, first, 0)), op.add(first, one))
+    apart = op.subtract(op.take(x, first, 0), op.take(x, second, 0))
+    return norm(op.abs(apart), p, [1], False)
 
 
 @converts("_trilinear.default")

@@ -1,6 +1,9 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Quantization as PyTorch's exports state it: the operators of ``quantized_decomposed``."""
+"""Quantization as PyTorch's exports state it.
+
+By the operators of ``quantized_decomposed``, or by those that round to what codes can state.
+"""
 
 from __future__ import annotations
 
@@ -101,3 +104,44 @@ def _choose(
     results = [op.astype(scale, "float64"), op.astype(op.clip(place, least, most), "int64")]
     # PyTorch says that they are vectors of one element where it exports.
     return [op.reshape(result, graph.shape) for result in results]
+
+
+# -- rounding to codes --------------------------------------------------------------------------
+
+
+def _rounded(x: ir.Value, scale: ir.Value, zero: ir.Value, least: int, most: int) -> list[ir.Value]:
+    """Return what codes state that are nearest to elements, and which elements are in range."""
+    inverse = op.divide(number(1.0, "float32"), scale)
+    places = op.add(op.round(op.multiply(cast(x, "float32"), inverse)), zero)
+    low, high = number(least, "float32"), number(most, "float32")
+    inside = op.logical_and(op.greater_equal(places, low), op.less_equal(places, high))
+    stated = op.multiply(op.subtract(op.clip(places, least, most), zero), scale)
+    return [cast(stated, dtype_of(x)), inside]
+
+
+@converts("fake_quantize_per_tensor_affine_cachemask.default")
+def _fake_quantize(
+    graph: Graph, x: ir.Value, scale: float, zero: int, least: int, most: int
+) -> list[ir.Value]:
+    return _rounded(x, number(scale, "float32"), number(zero, "float32"), least, most)
+
+
+@converts("_fake_quantize_per_tensor_affine_cachemask_tensor_qparams.default")
+def _fake_quantize_by_tensors(
+    graph: Graph, x: ir.Value, scale: ir.Value, zero: ir.Value, enabled: ir.Value, least: int,
+    most: int,
+) -> list[ir.Value]:  # fmt: skip
+    result, inside = _rounded(x, _scalar(scale, "float32"), _scalar(zero, "float32"), least, most)
+    is_on = op.not_equal(_scalar(enabled, "int64"), number(0, "int64"))
+    return [op.where(is_on, result, x), op.logical_or(inside, op.logical_not(is_on))]
+
+
+@converts("fake_quantize_per_channel_affine_cachemask.default")
+def _fake_quantize_channels(
+    graph: Graph, x: ir.Value, scale: ir.Value, zero: ir.Value, axis: int, least: int, most: int
+) -> list[ir.Value]:
+    if dtype_of(zero) != "int32":
+        raise NotImplementedError(f"expected zero points of int32, but got {dtype_of(zero)}")
+    rank = rank_of(x)
+    parts = [_along(cast(one, "float32"), axis % rank, rank) for one in (scale, zero)]
+    return _rounded(x, parts[0], parts[1], least, most)

@@ -21,6 +21,7 @@ from .registry import (
     normal_axis,
     number,
     product,
+    shape_of,
     wide,
 )
 
@@ -191,6 +192,13 @@ def _vector_norm(
     if not axes:
         axes, size, keepdim = [0], op.expand_dims(size, 0), False
     return cast(norm(size, order, axes, keepdim), graph.dtype)
+
+
+@converts("dist.default")
+def _dist(graph: Graph, x: ir.Value, y: ir.Value, order: Any = 2) -> ir.Value:
+    apart = op.abs(op.subtract(wide(cast(x, graph.dtype)), wide(cast(y, graph.dtype))))
+    flat = op.reshape(apart, [product(shape_of(apart))])
+    return cast(norm(flat, order, [0], False), graph.dtype)
 
 
 def norm(size: ir.Value, order: float, axes: list[int], keep: bool) -> ir.Value:

@@ -50,11 +50,20 @@ class Graph:
 
     @property
     def dtype(self) -> str:
-        """The data type of the result, of the first one where there are several."""
+        """The data type of the result, of the first one where there are several.
+
+        Of complex numbers it is that of their parts.
+        """
         value = self._first()
         if isinstance(value, torch.Tensor):
-            return dtype_name(value.dtype)
+            return dtype_name(value.dtype.to_real() if self.is_complex else value.dtype)
         return "float64" if isinstance(value, (float, torch.SymFloat)) else "int64"
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether the result, the first one where there are several, has complex numbers."""
+        value = self._first()
+        return isinstance(value, torch.Tensor) and value.is_complex()
 
     @property
     def kind(self) -> str:
@@ -91,6 +100,24 @@ class Graph:
             user.target is operator.getitem and user.args[1] == result and user.users
             for user in self.node.users
         )
+
+    def unused(self, results: Sequence[int]) -> list[ir.Value]:
+        """Return tensors of zeros in place of results that are for gradients alone.
+
+        The converters of these compute again what they need of the other operator.
+
+        Raises
+        ------
+        NotImplementedError
+            If anything else uses one of the results.
+        """
+        for getter in self.node.users:
+            if getter.target is operator.getitem and getter.args[1] in results:
+                others = [user for user in getter.users if "_backward" not in str(user.target)]
+                if others:
+                    raise NotImplementedError(f"result {getter.args[1]}, which is for gradients")
+        found = [self.results[i] for i in results]
+        return [op.zeros(as_shape(one.shape), dtype_name(one.dtype)) for one in found]
 
     def random_key(self) -> ir.Value:
         """Return the key for the random numbers of this node.

@@ -14,8 +14,10 @@ from torch.utils import _pytree as pytree
 
 from ... import op
 from ...composites import tensors
+from ...composites.data_dependent import tensor_to_shape
 from ...composites.distinct import distinct, named_size, runs
-from ...composites.selection import coordinates, true_places
+from ...composites.kernels import bind_size
+from ...composites.selection import true_places
 from ...composites.tensors import matched
 from ...core.dtypes import dtype_name
 from ...core.ir import Dim, TensorStructInfo
@@ -75,16 +77,15 @@ def _item(graph: Graph, x: ir.Value) -> ir.Value | Dim:
 
 def _places(graph: Graph, flags: ir.Value) -> ir.Value:
     flat = op.reshape(flags, [-1]) if rank_of(flags) != 1 else flags
-    count = _count(graph)
-    return true_places(flat, number(-1, "int64"), Dim(f"{count}_and_one"), Dim(count))
+    return true_places(flat, Dim(_count(graph)))
 
 
 @converts("nonzero.default")
 def _nonzero(graph: Graph, x: ir.Value) -> ir.Value:
     if rank_of(x) == 0:
         raise NotImplementedError("the places of nonzero elements of a tensor of rank 0")
-    places = _places(graph, cast(x, "bool"))
-    return op.stack(coordinates(places, tensors.shape_of(x)), 1)
+    found = TensorStructInfo([rank_of(x), Dim(_count(graph))], "int64")
+    return op.permute_dims(op.match_cast(op.nonzero(x), found))
 
 
 @converts("masked_select.default")
@@ -121,7 +122,10 @@ def _unique(graph: Graph, x: ir.Value, *arguments: Any) -> list[ir.Value]:
         raise NotImplementedError(f"the dimension {axis} as one along which rows are compared")
     dims = graph.shape_of(0)
     flat = op.reshape(x, [product(dims)]) if len(dims) != 1 else x
-    values, places, counts = (runs if of_runs else distinct)(flat, _count(graph))
+    if of_runs or _is_unwanted(graph.results[1]):
+        values, places, counts = runs(flat if of_runs else op.sort(flat, 0), _count(graph))
+    else:
+        values, places, counts = distinct(flat, _count(graph))
     found = [values, op.reshape(places, dims) if len(dims) != 1 else places, counts]
     return _wanted(graph, found)
 
@@ -143,10 +147,15 @@ def _unique_rows(graph: Graph, x: ir.Value, axis: int, *_: Any) -> list[ir.Value
     )
 
 
+def _is_unwanted(meta: torch.Tensor) -> bool:
+    """Say whether PyTorch does not compute a result: it has no elements then."""
+    return str(list(meta.shape)) == "[0]"
+
+
 def _wanted(graph: Graph, found: list[ir.Value]) -> list[ir.Value]:
     """Return results, in place of those that PyTorch does not compute a tensor without elements."""
     return [
-        op.zeros([0], dtype_name(meta.dtype)) if str(list(meta.shape)) == "[0]" else one
+        op.zeros([0], dtype_name(meta.dtype)) if _is_unwanted(meta) else one
         for one, meta in zip(found, graph.results, strict=True)
     ]
 
@@ -158,7 +167,9 @@ def _count(graph: Graph) -> str:
 
 
 @converts("repeat_interleave.self_Tensor", "repeat_interleave.Tensor")
-def _repeat_interleave(graph: Graph, x: ir.Value, *arguments: Any) -> ir.Value:
+def _repeat_interleave(
+    graph: Graph, x: ir.Value, *arguments: Any, output_size: Any = None
+) -> ir.Value:
     repeats, *rest = arguments if graph.kind_is("self_Tensor") else (x, *arguments)
     axis = rest[0] if rest and graph.kind_is("self_Tensor") else None
     if axis is None and rank_of(x) != 1:
@@ -172,6 +183,8 @@ def _repeat_interleave(graph: Graph, x: ir.Value, *arguments: Any) -> ir.Value:
     total = graph.shape[axis]
     if total.value is None and bound_symbols(graph.node):
         total = named_size(op.sum(times), _count(graph))
+    elif output_size is not None:  # which PyTorch takes for granted where it exports
+        bind_size(total, tensor_to_shape(op.reshape(op.sum(times), [1])))
     places = op.bucketize(op.arange(0, total, 1, "int64"), ends, False, True)
     return op.take(x, places, axis) if graph.kind_is("self_Tensor") else places
 

@@ -235,12 +235,16 @@ def as_shape(sizes: Sequence[Any]) -> list[Dim]:
 def as_struct_info(value: Any) -> ir.Type:
     """Return the StructInfo of what a node of a graph computes, as its ``meta["val"]`` has it.
 
+    Complex numbers are pairs, as ``torch.view_as_real`` makes them.
+
     Raises
     ------
     NotImplementedError
         If it is not a tensor, an integer, a float, a bool or a tuple of them.
     """
     if isinstance(value, torch.Tensor):
+        if value.is_complex():
+            return TensorStructInfo([*as_shape(value.shape), 2], value.dtype.to_real())
         return TensorStructInfo(as_shape(value.shape), value.dtype)
     if isinstance(value, (tuple, list)):
         return TupleStructInfo([as_struct_info(field) for field in value])

@@ -49,7 +49,7 @@ def _searchsorted(
     side: str | None = None, sorter: Any = None,
 ) -> ir.Value:  # fmt: skip
     if sorter is not None:
-        raise NotImplementedError("searchsorted with a sorter")
+        boundaries = op.gather_elements(boundaries, sorter, graph.rank_of(0) - 1)
     if graph.rank_of(0) > 1:
         boundaries = op.expand_dims(boundaries, graph.rank_of(0) - 1)
     return _places(graph, x, boundaries, right or side == "right", common_dtype(graph))

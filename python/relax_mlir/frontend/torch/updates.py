@@ -25,6 +25,13 @@ _CHANGES = {
     OutputKind.PARAMETER_MUTATION,
 }
 
+RESULTS = {
+    OutputKind.USER_OUTPUT,
+    OutputKind.LOSS_OUTPUT,
+    OutputKind.GRADIENT_TO_PARAMETER,
+    OutputKind.GRADIENT_TO_USER_INPUT,
+}
+
 
 class _Program(Protocol):
     graph: torch.fx.Graph
@@ -63,7 +70,7 @@ def find_updates(program: _Program) -> Updates:
     changed = changed_arguments(program)
     updates = Updates(set(), {})
     for spec in program.graph_signature.output_specs:
-        if spec.kind == OutputKind.USER_OUTPUT:
+        if spec.kind in RESULTS:
             continue
         if spec.kind not in _CHANGES or spec.target not in changed:
             raise NotImplementedError(

@@ -36,7 +36,7 @@ _ADAPTIVE = {
 }
 
 
-def _each(value: Any, count: int) -> list[int]:
+def each(value: Any, count: int) -> list[int]:
     """Return a number for each spatial dimension."""
     given = [value] if isinstance(value, int) else list(value)
     return given * count if len(given) == 1 else given
@@ -67,7 +67,7 @@ def _conv(
         padding = 0
     elif padding == "same":
         kernel = known(shape_of(weight)[2:], "a kernel")
-        reach = [(n - 1) * d for n, d in zip(kernel, _each(dilation, count), strict=True)]
+        reach = [(n - 1) * d for n, d in zip(kernel, each(dilation, count), strict=True)]
         padding = [*(one // 2 for one in reach), *(one - one // 2 for one in reach)]
 
     def convolve(one: ir.Value) -> ir.Value:
@@ -83,8 +83,8 @@ def _conv_transpose(
     padding: Any = 0, extra: Any = 0, groups: int = 1, dilation: Any = 1,
 ) -> ir.Value:  # fmt: skip
     count = rank_of(weight) - 2
-    strides, pads, dilations = (_each(one, count) for one in (stride, padding, dilation))
-    how = Convolution(strides, pads * 2, dilations, groups, _each(extra, count))
+    strides, pads, dilations = (each(one, count) for one in (stride, padding, dilation))
+    how = Convolution(strides, pads * 2, dilations, groups, each(extra, count))
 
     def convolve(one: ir.Value) -> ir.Value:
         return _plus_bias(transposed(one, weight, how, graph.dtype), bias)
@@ -102,7 +102,7 @@ def _convolution(
     return _conv(graph, x, weight, bias, stride, padding, dilation, groups)
 
 
-def _dimensions(graph: Graph) -> int:
+def spatial_rank(graph: Graph) -> int:
     """Return the number of spatial dimensions that the name of an operator says."""
     return next(i for i in (1, 2, 3) if f"{i}d" in graph.kind)
 
@@ -112,7 +112,7 @@ def _max_pool(
     graph: Graph, x: ir.Value, size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
     ceil_mode: bool = False,
 ) -> ir.Value:  # fmt: skip
-    count = _dimensions(graph)
+    count = spatial_rank(graph)
     options = [stride or size, padding, dilation, ceil_mode]
     return _batched(lambda one: _MAX[count](one, size, *options), x, count)
 
@@ -126,10 +126,10 @@ def _max_pool_with_indices(
     pooled = _max_pool(graph, x, size, stride, padding, dilation, ceil_mode)
     if not graph.uses(1):
         return [pooled]
-    count = _dimensions(graph)
+    count = spatial_rank(graph)
     numbers = _numbers(shape_of(x)[-count:])
-    kernel, strides = _each(size, count), _each(stride or size, count)
-    pads, dilations = _each(padding, count) * 2, _each(dilation, count)
+    kernel, strides = each(size, count), each(stride or size, count)
+    pads, dilations = each(padding, count) * 2, each(dilation, count)
 
     def places(one: ir.Value) -> ir.Value:
         best = op.expand_dims(pooled, 0) if one is not x else pooled
@@ -146,7 +146,7 @@ def _numbers(image: Sequence[Dim]) -> np.ndarray:
 
 @converts("max_unpool2d.default", "max_unpool3d.default")
 def _max_unpool(graph: Graph, x: ir.Value, places: ir.Value, *_: Any) -> ir.Value:
-    count = _dimensions(graph)
+    count = spatial_rank(graph)
     dims, wanted = shape_of(x), graph.shape
     images, size = product(dims[:-count]), product(wanted[-count:])
     flat = [images, product(dims[-count:])]
@@ -160,7 +160,7 @@ def _avg_pool(
     graph: Graph, x: ir.Value, size: Any, stride: Any = None, padding: Any = 0,
     ceil_mode: bool = False, count_include_pad: bool = True, divisor: Any = None,
 ) -> ir.Value:  # fmt: skip
-    count = _dimensions(graph)
+    count = spatial_rank(graph)
     if not is_float(graph.dtype):
         raise NotImplementedError(f"means of {graph.dtype}")
     if divisor is not None:
@@ -172,7 +172,7 @@ def _avg_pool(
     if divisor is None:
         return result
     elements = 1
-    for one in _each(size, count):
+    for one in each(size, count):
         elements *= one
     return op.multiply(result, number(elements / divisor, graph.dtype))
 
@@ -182,7 +182,7 @@ def _avg_pool(
     "_adaptive_avg_pool1d.default", "_adaptive_avg_pool2d.default", "_adaptive_avg_pool3d.default",
 )  # fmt: skip
 def _adaptive_avg_pool(graph: Graph, x: ir.Value, size: Any) -> ir.Value:
-    count = _dimensions(graph)
+    count = spatial_rank(graph)
     sizes = known([Dim(one) for one in size], "the result")
     return _batched(lambda one: _ADAPTIVE[count](one, sizes), x, count)
 
@@ -190,7 +190,7 @@ def _adaptive_avg_pool(graph: Graph, x: ir.Value, size: Any) -> ir.Value:
 @converts("adaptive_max_pool1d.default", "adaptive_max_pool2d.default",
           "adaptive_max_pool3d.default")  # fmt: skip
 def _adaptive_max_pool(graph: Graph, x: ir.Value, size: Any) -> list[ir.Value]:
-    count = _dimensions(graph)
+    count = spatial_rank(graph)
     sizes = known([Dim(one) for one in size], "the result")
     if not graph.uses(1) and all(one == 1 for one in sizes):
         return [op.max(x, list(range(-count, 0)), True)]
