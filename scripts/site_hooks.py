@@ -33,6 +33,7 @@ MODULES = (
     "relax_mlir",
     "relax_mlir.op",
     "relax_mlir.op.nn",
+    "relax_mlir.op.ccl",
     "relax_mlir.op.grad",
     "relax_mlir.op.builtin",
     "relax_mlir.op.inspect",
@@ -78,6 +79,7 @@ MODULES = (
     "relax_mlir.reference.operators",
     "relax_runtime",
     "relax_runtime.cublas",
+    "relax_runtime.disco",
     "relax_runtime.packed",
 )
 

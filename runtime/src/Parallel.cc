@@ -6,19 +6,20 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One pool of threads for the process. A loop is cut into chunks, which depend
-// on its size, its grain and the number of threads only. Each thread has a lane
-// of neighbouring chunks; a thread that is done with its own helps with those
-// of others, so a thread that comes late, or never, costs time but not the
-// result.
+// One pool of threads for the process, and one for each thread that has a share
+// of the cores, as the workers of a session have. A loop is cut into chunks,
+// which depend on its size, its grain and the number of threads only. Each
+// thread has a lane of neighbouring chunks; a thread that is done with its own
+// helps with those of others, so a thread that comes late, or never, costs time
+// but not the result.
 //
 // Rationale: a loop in a kernel takes microseconds, so threads that have worked
 // look for the next loop for a short time before they sleep, and a loop begins
 // with one store that they all see.
 //
-// One loop at a time uses the threads. Any other, nested or of another thread,
-// runs its chunks one after the other where it is: threads are never more than
-// asked for, and no two threads wait for each other.
+// One loop at a time uses the threads of a pool. Any other, nested or of
+// another thread, runs its chunks one after the other where it is: threads are
+// never more than asked for, and no two threads wait for each other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -112,7 +113,13 @@ RELAX_COLD static int32_t initThreadCount() noexcept {
   return threadCount.compare_exchange_strong(unknown, count) ? count : unknown;
 }
 
+// The number of threads of this thread's own pool; 0: it uses that of the
+// process.
+static thread_local int32_t shareCount = 0;
+
 static int32_t getThreadCount() {
+  if (shareCount != 0)
+    return shareCount;
   int32_t count = threadCount.load(std::memory_order_relaxed);
   return RELAX_LIKELY(count != 0) ? count : initThreadCount();
 }
@@ -222,6 +229,9 @@ public:
   bool run(const Loop &loop, int32_t count, int32_t *status) noexcept;
   // Ends the threads that are not needed for so many.
   void shrink(int32_t count) noexcept;
+
+  // Of pools that no thread has.
+  ThreadPool *nextIdle = nullptr;
 
 private:
   struct alignas(64) Worker {
@@ -387,20 +397,32 @@ bool ThreadPool::run(const Loop &given, int32_t count,
 // process ends.
 static std::atomic<ThreadPool *> threadPool{nullptr};
 
+// That of this thread, made for its first loop. Pools that nobody has any more
+// are used again.
+static thread_local ThreadPool *sharePool = nullptr;
+static std::mutex idlePoolsMutex;
+static ThreadPool *idlePools = nullptr;
+
 // The child of a fork has none of the threads, and locks may be held by them.
 #ifdef RELAX_HAS_PTHREADS
 static void forgetThreads() {
   threadPool.store(nullptr);
+  sharePool = idlePools = nullptr;
+  new (&idlePoolsMutex) std::mutex();
   isInLoop = false;
 }
 #endif
 
-RELAX_COLD static ThreadPool *makeThreadPool() noexcept {
+static void watchForks() noexcept {
 #ifdef RELAX_HAS_PTHREADS
   static std::atomic<bool> isArmed{false};
   if (!isArmed.exchange(true))
     pthread_atfork(nullptr, nullptr, forgetThreads);
 #endif
+}
+
+RELAX_COLD static ThreadPool *makeThreadPool() noexcept {
+  watchForks();
   auto *made = new (std::nothrow) ThreadPool();
   ThreadPool *other = nullptr;
   if (!made || threadPool.compare_exchange_strong(other, made))
@@ -409,7 +431,32 @@ RELAX_COLD static ThreadPool *makeThreadPool() noexcept {
   return other;
 }
 
+RELAX_COLD static ThreadPool *makeSharePool() noexcept {
+  watchForks();
+  std::lock_guard<std::mutex> lock(idlePoolsMutex);
+  sharePool = idlePools;
+  if (sharePool)
+    idlePools = sharePool->nextIdle;
+  else
+    sharePool = new (std::nothrow) ThreadPool();
+  if (sharePool)
+    sharePool->shrink(shareCount);
+  return sharePool;
+}
+
+static void dropSharePool() {
+  if (!sharePool)
+    return;
+  sharePool->shrink(1);
+  std::lock_guard<std::mutex> lock(idlePoolsMutex);
+  sharePool->nextIdle = idlePools;
+  idlePools = sharePool;
+  sharePool = nullptr;
+}
+
 static ThreadPool *getThreadPool() {
+  if (shareCount != 0)
+    return sharePool ? sharePool : makeSharePool();
   ThreadPool *pool = threadPool.load(std::memory_order_acquire);
   return RELAX_LIKELY(pool != nullptr) ? pool : makeThreadPool();
 }
@@ -462,6 +509,13 @@ int relax_num_threads_set(int32_t count) {
 // Python
 //===----------------------------------------------------------------------===//
 
+// The number of threads that loops of this thread use; 0: those of the process.
+static void setThreadShare(int64_t count) {
+  dropSharePool();
+  shareCount =
+      static_cast<int32_t>(std::clamp<int64_t>(count, 0, kMostThreads));
+}
+
 static int64_t getNumThreads() { return getThreadCount(); }
 
 static void setNumThreads(int64_t count) {
@@ -472,5 +526,6 @@ static void setNumThreads(int64_t count) {
 TVM_FFI_STATIC_INIT_BLOCK() {
   tvm::ffi::reflection::GlobalDef()
       .def("relax_mlir.runtime.get_num_threads", getNumThreads)
-      .def("relax_mlir.runtime.set_num_threads", setNumThreads);
+      .def("relax_mlir.runtime.set_num_threads", setNumThreads)
+      .def("relax_mlir.runtime.set_thread_share", setThreadShare);
 }

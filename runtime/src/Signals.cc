@@ -43,6 +43,10 @@ RELAX_NOINLINE int SignalCheck::readClock() {
   if (now < next)
     return 0;
   next = now + kPeriod;
+  if (isInterruptedByController()) {
+    raiseText("KeyboardInterrupt", "interrupted by the controller");
+    return -1;
+  }
   if (TVMFFIEnvCheckSignals() == 0)
     return 0;
   // The kind that tvm-ffi gives an error that Python already knows.

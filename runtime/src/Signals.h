@@ -22,6 +22,10 @@
 
 namespace relax_runtime {
 
+// Whether this thread is a worker of a session, whose controller has ended what
+// it does; see disco/Communicator.h.
+bool isInterruptedByController() noexcept;
+
 class SignalCheck {
 public:
   // Returns the check of this thread.

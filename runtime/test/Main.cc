@@ -19,6 +19,7 @@ int main() {
   testCheck();
   testClosure();
   testConcat();
+  testDisco();
   testFrame();
   testFunction();
   testHeader();

@@ -86,6 +86,7 @@ ffi::Tensor makeTensor(std::initializer_list<int64_t> dims);
 void testCheck();
 void testClosure();
 void testConcat();
+void testDisco();
 void testFrame();
 void testFunction();
 void testHeader();

@@ -365,7 +365,9 @@ class Corpus:
         self.valid: list[str] = []
 
     def sort_out(self) -> None:
-        """Find the valid programs: mutants of the others are refused at once, most often."""
+        """Find the valid programs, once: mutants of the others are refused at once, most often."""
+        if self.valid:
+            return
         from mlir import ir
         from relax_mlir.core.context import current_context
 
@@ -573,7 +575,7 @@ class Worker:
             return False
         if self.at.value < 0:
             sys.exit(Path(self.log).read_text(errors="replace"))
-        number, stage = now
+        number, stage = self.at.value, self.stage.value  # it may have gone on since `now`
         where = STAGES.get(stage) or self.corpus.stages[stage]
         code = self.process.exitcode or 0
         name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
@@ -589,7 +591,7 @@ class Worker:
     def is_of_mlir(self, number: int, kind: str) -> bool:
         """Whether the parser or verifier ended by an assertion that is none of ours."""
         patterns = [has for assertion, has in OF_MLIR.items() if assertion in kind]
-        if any(patterns) and not self.corpus.valid:
+        if any(patterns):
             self.corpus.sort_out()
         return any(not has or re.search(has, self.corpus.mutant(number)[0]) for has in patterns)
 

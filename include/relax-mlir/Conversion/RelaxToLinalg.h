@@ -45,6 +45,11 @@ using KernelChecks = std::function<DimPairs(Operation *op, Type result)>;
 using KernelInts =
     std::function<SmallVector<PrimExprAttr>(Operation *op, Type result)>;
 
+/// Writes what computes `op`, whose result is of type `result`, where that is
+/// no kernel. All shapes are known.
+using OperatorCall =
+    std::function<Value(OpBuilder &builder, Operation *op, Type result)>;
+
 /// The lowerings of operators by operator name.
 class LegalizationTable {
 public:
@@ -52,6 +57,7 @@ public:
     KernelBody body;
     KernelChecks checks;
     KernelInts ints;
+    OperatorCall call; // takes the place of the body
   };
 
   /// `body` takes an `OpTy` where KernelBody takes an operation.
@@ -60,6 +66,14 @@ public:
         [body](KernelBuilder &builder, Operation *op, ValueRange inputs,
                ValueRange outputs) -> FailureOr<SmallVector<Value>> {
       return body(builder, cast<OpTy>(op), inputs, outputs);
+    };
+  }
+
+  /// `call` takes an `OpTy` where OperatorCall takes an operation.
+  template <typename OpTy, typename CallT> void addCall(CallT call) {
+    entries[OpTy::getOperationName()].call =
+        [call](OpBuilder &builder, Operation *op, Type result) -> Value {
+      return call(builder, cast<OpTy>(op), result);
     };
   }
 
@@ -90,6 +104,7 @@ private:
 };
 
 /// Add the operators of one group.
+void populateCollective(LegalizationTable &table);
 void populateElementwise(LegalizationTable &table);
 void populateManipulate(LegalizationTable &table);
 void populateReduce(LegalizationTable &table);

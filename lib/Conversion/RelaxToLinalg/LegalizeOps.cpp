@@ -7,9 +7,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Replaces each operator by a check of what its kernel relies on, where that is
-// not proven, and `relax.call_tir` of the kernel. The result is of the derived
-// type, which may say more than the declared one: operators after it see that
-// type, all else the declared one.
+// not proven, and `relax.call_tir` of the kernel, or a call of the runtime
+// where no kernel can compute it. The result is of the derived type, which may
+// say more than the declared one: operators after it see that type, all else
+// the declared one.
 //
 // Kernels are found again by a key: operators with the same name, properties
 // and parameters share one, where all of them run on the host or none does.
@@ -73,6 +74,8 @@ public:
   void drop(Operation *op);
 
 private:
+  FailureOr<Value> call(OpBuilder &builder, Operation *op, Type result,
+                        const LegalizationTable::Entry &entry);
   FailureOr<func::FuncOp> getKernel(Operation *op, const Signature &signature,
                                     const KernelBody &body);
   FailureOr<func::FuncOp> buildKernel(Operation *op, const Signature &signature,
@@ -387,36 +390,52 @@ static Value packInts(OpBuilder &builder, Operation *op,
                          shape);
 }
 
+/// Writes the call that computes an operator, after the checks of its shapes.
+FailureOr<Value> Legalizer::call(OpBuilder &builder, Operation *op, Type result,
+                                 const LegalizationTable::Entry &entry) {
+  Signature signature;
+  if (failed(collectInputs(op, signature)) ||
+      failed(collectOutputs(op, result, signature)))
+    return failure();
+  if (entry.ints)
+    signature.ints = entry.ints(op, result);
+  signature.isOnDevice = hasDevice(op, signature);
+  if (entry.call && signature.isOnDevice)
+    return op->emitOpError()
+           << "cannot be lowered: it runs on the host, but its "
+              "result is "
+           << result << "; insert relax.to_vdevice";
+  FailureOr<func::FuncOp> kernel = func::FuncOp();
+  if (!entry.call)
+    kernel = getKernel(op, signature, entry.body);
+  if (failed(kernel) ||
+      (entry.checks &&
+       failed(emitChecks(builder, op, entry.checks(op, result)))))
+    return failure();
+  if (entry.call)
+    return entry.call(builder, op, result);
+  SmallVector<Value> args =
+      llvm::filter_to_vector(op->getOperands(), [](Value value) {
+        return isa<TensorStructInfoType, PrimStructInfoType>(value.getType());
+      });
+  return CallTIROp::create(builder, op->getLoc(), result,
+                           FlatSymbolRefAttr::get(*kernel), args,
+                           packInts(builder, op, signature))
+      .getResult();
+}
+
 LogicalResult Legalizer::legalize(Operation *op,
                                   const LegalizationTable::Entry &entry) {
-  Signature signature;
-  if (failed(collectInputs(op, signature)))
-    return failure();
   FailureOr<Type> result = deriveResultInScope(op);
   if (failed(result))
     return failure();
   // Without tensors as operands the device is that of the declared type.
   *result = fillVDevices(*result, op->getResult(0).getType());
-  if (failed(collectOutputs(op, *result, signature)))
-    return failure();
-  if (entry.ints)
-    signature.ints = entry.ints(op, *result);
-  signature.isOnDevice = hasDevice(op, signature);
-  FailureOr<func::FuncOp> kernel = getKernel(op, signature, entry.body);
-  if (failed(kernel))
-    return failure();
   OpBuilder builder(op);
-  if (entry.checks &&
-      failed(emitChecks(builder, op, entry.checks(op, *result))))
+  FailureOr<Value> computed = call(builder, op, *result, entry);
+  if (failed(computed))
     return failure();
-  SmallVector<Value> args =
-      llvm::filter_to_vector(op->getOperands(), [](Value value) {
-        return isa<TensorStructInfoType, PrimStructInfoType>(value.getType());
-      });
-  auto call = CallTIROp::create(builder, op->getLoc(), *result,
-                                FlatSymbolRefAttr::get(*kernel), args,
-                                packInts(builder, op, signature));
-  replaceResult(builder, op, call.getResult());
+  replaceResult(builder, op, *computed);
   op->erase();
   return success();
 }
@@ -462,6 +481,7 @@ namespace {
 struct RelaxLegalizeOpsPass
     : public relax::impl::RelaxLegalizeOpsPassBase<RelaxLegalizeOpsPass> {
   LogicalResult initialize(MLIRContext *) override {
+    populateCollective(table);
     populateElementwise(table);
     populateManipulate(table);
     populateReduce(table);

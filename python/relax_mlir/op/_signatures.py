@@ -14,12 +14,19 @@ from relax_runtime.near_misses import did_you_mean
 from .. import op as _namespace
 from ..core.context import current_context
 from ._builtin_ops_gen import __all__ as _builtin
+from ._ccl_ops_gen import __all__ as _ccl
 from ._grad_ops_gen import __all__ as _grad
 from ._nn_ops_gen import __all__ as _nn
 from ._ops_gen import __all__ as _names
 
 # The operators that ODS defines.
-_DEFINED: dict[str, list[str]] = {"": _names, "builtin": _builtin, "grad": _grad, "nn": _nn}
+_DEFINED: dict[str, list[str]] = {
+    "": _names,
+    "builtin": _builtin,
+    "ccl": _ccl,
+    "grad": _grad,
+    "nn": _nn,
+}
 # Namespaces with operators whose names in the dialect do not say so.
 _NAMESPACES = ("nn", "image", "vision", "grad", "ccl", "dist", "builtin", "memory", "vm")
 _PREFIX = "relax."

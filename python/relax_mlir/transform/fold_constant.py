@@ -37,7 +37,17 @@ MAX_GROWTH = 4096
 _FOLDED = "folded.constants"
 _CALL_TIR = "relax.call_tir"
 # Pure operations that are not computations on tensors, besides that one.
-_NOT_COMPUTED = ("relax.call", "relax.builtin.", "relax.hint_on_device", "relax.to_vdevice")
+_NOT_COMPUTED = (
+    "relax.call",
+    "relax.builtin.",
+    "relax.hint_on_device",
+    "relax.to_vdevice",
+    # What workers exchange is known when they run.
+    "relax.allgather",
+    "relax.allreduce",
+    "relax.broadcast_from_worker0",
+    "relax.scatter_from_worker0",
+)
 
 
 @module_pass(opt_level=0)

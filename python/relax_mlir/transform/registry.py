@@ -39,7 +39,7 @@ UpdateParamType UpdateVDevice VMBuiltinLower VMShapeLower
 TVM_PASSES = frozenset(_TVM_TEXT.split())
 
 _TUNING = "the compiler chooses the loops of kernels itself, without tuning"
-_COLLECTIVE = "there are no programs of several processes"
+_COLLECTIVE = "collective operators are of workers on processors, which share memory anyway"
 _BUILTINS = "R.memory and R.vm are spellings of the same operations, which need no lowering"
 # Why there is no pass under a name of TVM, where none is planned.
 NOT_HERE = {

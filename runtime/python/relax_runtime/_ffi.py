@@ -22,6 +22,7 @@ _ERRORS = (
     OSError,
     RecursionError,
     SystemExit,
+    TimeoutError,
     ZeroDivisionError,
 )
 for _error in _ERRORS:

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import samplers_collective
 import samplers_nn
 import samplers_places
 import samplers_sums
@@ -24,7 +25,13 @@ from relax_mlir.core.context import current_context
 from relax_mlir.core.dtypes import element_type
 from samplers import SAMPLERS
 
-__all__ = ["draw_program", "samplers_nn", "samplers_places", "samplers_sums"]
+__all__ = [
+    "draw_program",
+    "samplers_collective",
+    "samplers_nn",
+    "samplers_places",
+    "samplers_sums",
+]
 
 #: One more and one less than what tiles, vectors and their parts have, and what is left of them.
 SIZES = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 48, 49, 63, 64, 65]

@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
-from . import elementwise, index, manipulate, nn, reduce, sort, window
+from . import collective, elementwise, index, manipulate, nn, reduce, sort, window
 from .table import OPERATORS, Operator
 
 __all__ = [
     "OPERATORS",
     "Operator",
+    "collective",
     "elementwise",
     "index",
     "manipulate",

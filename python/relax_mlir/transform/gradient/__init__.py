@@ -6,6 +6,7 @@ Each operator has a rule, which composes its gradient of operators and kernels. 
 module for each family of operators; `register_gradient` adds one.
 """
 
+from . import collective as collective
 from . import elementwise as elementwise
 from . import index as index
 from . import manipulate as manipulate

@@ -2,8 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Execution of compiled programs: the public names of `relax_runtime`.
 
-Programs that only run compiled programs import that package, which needs no compiler.
+Programs that only run compiled programs import that package, which needs no compiler. Sessions of
+workers are in `relax_mlir.runtime.disco`, which is imported when it is used.
 """
+
+from importlib import import_module as _import_module
+from typing import Any as _Any
 
 from relax_runtime import (
     ADT,
@@ -58,3 +62,9 @@ __all__ = [
     "synchronize",
     "tensor",
 ]
+
+
+def __getattr__(name: str) -> _Any:
+    if name == "disco":
+        return _import_module(f"{__name__}.disco")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
