@@ -121,6 +121,11 @@ struct MatmulProblem {
   /// is aligned to 16 bytes at multiples of this many columns.
   std::function<Value(IndexBuilder &, int64_t)> canAlign = nullptr;
 
+  /// Of kernels of devices, if at all: where the part of the depth begins and
+  /// ends that a product of the batch sums up.
+  std::function<std::pair<Value, Value>(IndexBuilder &, Value)> depthRange =
+      nullptr;
+
   /// The type of the sums; elements that are smaller are extended to it.
   Type sumType;
 

@@ -63,6 +63,14 @@ void mlir::relax::launchTiles(
          });
 }
 
+std::pair<Value, Value> mlir::relax::getDepthRange(IndexBuilder &b,
+                                                   const MatmulProblem &problem,
+                                                   Value batch) {
+  if (problem.depthRange)
+    return problem.depthRange(b, batch);
+  return {b.index(0), problem.k};
+}
+
 int64_t mlir::relax::getChunk(const MatrixView &matrix) {
   Type type = cast<MemRefType>(matrix.base.getType()).getElementType();
   return 16 / (type.getIntOrFloatBitWidth() / 8);
@@ -165,8 +173,12 @@ class ThreadTiles {
 public:
   ThreadTiles(const MatmulProblem &problem, int64_t tile)
       : problem(problem), tile(tile), perThread(tile / kLanes),
-        depth(kSteps * kTileThreads / tile) {}
+        depth(getDepth(tile)) {}
   void emit(IndexBuilder &b);
+  /// How deep a step is.
+  static constexpr int64_t getDepth(int64_t tile) {
+    return kSteps * kTileThreads / tile;
+  }
 
 private:
   static constexpr int64_t kTileThreads = 256, kLanes = 16, kGroup = 4;
@@ -189,7 +201,7 @@ private:
   void store(IndexBuilder &in, const Side &side, ValueRange elements,
              Value stage);
   SmallVector<Value> multiply(IndexBuilder &in, Value stage, ValueRange sums);
-  SmallVector<Value> sumUp(IndexBuilder &in);
+  SmallVector<Value> sumUp(IndexBuilder &in, Value batch);
   /// The place of row or column `i` of a thread in the tile.
   Value placeInTile(IndexBuilder &in, Value lane, int64_t i) {
     int64_t group = i / kGroup;
@@ -262,18 +274,18 @@ SmallVector<Value> ThreadTiles::multiply(IndexBuilder &in, Value stage,
 
 /// Loads a step of the depth to registers while it multiplies the one before
 /// it, which is in one of two stages of shared memory.
-SmallVector<Value> ThreadTiles::sumUp(IndexBuilder &in) {
+SmallVector<Value> ThreadTiles::sumUp(IndexBuilder &in, Value batch) {
+  auto [begin, end] = getDepthRange(in, problem, batch);
   Value zero = arith::ConstantOp::create(in, in.getZeroAttr(problem.sumType));
   int64_t numSums = perThread * perThread;
   SmallVector<Value> carried(numSums, zero);
   llvm::append_range(carried, loadFirst(in, problem, [&](IndexBuilder &first) {
-                       Elements elements = load(first, lhs, first.index(0));
-                       llvm::append_range(elements,
-                                          load(first, rhs, first.index(0)));
+                       Elements elements = load(first, lhs, begin);
+                       llvm::append_range(elements, load(first, rhs, begin));
                        return elements;
                      }));
   SmallVector<Value> result = in.reduce(
-      in.index(0), problem.k, depth, carried,
+      begin, end, depth, carried,
       [&](IndexBuilder &loop, Value from, ValueRange values) {
         Value stage =
             loop.rem(loop.floorDiv(from, loop.index(depth)), loop.index(2));
@@ -308,7 +320,7 @@ void ThreadTiles::emit(IndexBuilder &b) {
         lhs = {left, place.row, problem.m, memory[0], left.hasUnitColumns()};
         rhs = {right, place.column, problem.n, memory[1],
                right.hasUnitColumns()};
-        SmallVector<Value> sums = sumUp(in);
+        SmallVector<Value> sums = sumUp(in, place.batch);
         for (int64_t i = 0; i < perThread; ++i)
           for (int64_t j = 0; j < perThread; ++j)
             finishInside(in, problem, sums[i * perThread + j],
@@ -325,13 +337,15 @@ static void emitThreadTiles(IndexBuilder &b, const MatmulProblem &problem) {
   Value large = b.index(128);
   Value numTiles = b.mul(problem.batch, b.mul(b.ceilDiv(problem.m, large),
                                               b.ceilDiv(problem.n, large)));
-  auto emit = [&](IndexBuilder &in, int64_t tile) {
-    ThreadTiles(problem, tile).emit(in);
-  };
   b.branch(
       b.isBelow(numTiles, b.index(kFewTiles)),
-      [&](IndexBuilder &in) { emit(in, 64); },
-      [&](IndexBuilder &in) { emit(in, 128); });
+      [&](IndexBuilder &in) {
+        emitSplit(in, problem, {64, 64}, ThreadTiles::getDepth(64),
+                  [&](const MatmulProblem &parts) {
+                    ThreadTiles(parts, 64).emit(in);
+                  });
+      },
+      [&](IndexBuilder &in) { ThreadTiles(problem, 128).emit(in); });
 }
 
 void mlir::relax::emitDeviceMatmul(IndexBuilder &b,
@@ -342,9 +356,10 @@ void mlir::relax::emitDeviceMatmul(IndexBuilder &b,
   Value zero = b.index(0);
   Type left = elementType(problem.lhs(b, zero)),
        right = elementType(problem.rhs(b, zero));
-  bool hasTensorCores = left == right && (left.isF16() || left.isBF16()) &&
-                        problem.sumType.isF32();
-  if (!isOnCuda(b.getInsertionBlock()->getParentOp()))
+  Operation *parent = b.getInsertionBlock()->getParentOp();
+  bool hasTensorCores = left == right && problem.sumType.isF32() &&
+                        (left.isF16() || left.isBF16());
+  if (!isOnCuda(parent))
     return ThreadTiles(problem, 64).emit(b);
   emitFewRowsOr(b, problem, [&](IndexBuilder &in) {
     if (hasTensorCores)

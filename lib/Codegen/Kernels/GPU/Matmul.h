@@ -16,7 +16,8 @@
 namespace mlir::relax {
 
 /// Emits the launches of products of matrices, which are not packed. Those of
-/// f16 or bf16 with sums of f32 are computed by tensor cores.
+/// f16 or bf16 with sums of f32 are computed by tensor cores, and those of f32
+/// where the target says that they may be rounded.
 void emitDeviceMatmul(IndexBuilder &b, const MatmulProblem &problem);
 
 /// Whether an operation on memory adds a product of matrices to its result.
@@ -33,7 +34,8 @@ bool isDeviceMatmul(Type lhs, Type rhs, Type sum);
 void emitFewRowsOr(IndexBuilder &b, const MatmulProblem &problem,
                    IndexBuilder::Body otherwise);
 
-/// By tensor cores: both matrices have elements of f16 or bf16.
+/// By tensor cores: both matrices have elements of f16 or bf16, or of f32,
+/// which are rounded to tf32.
 void emitTensorCoreMatmul(IndexBuilder &b, const MatmulProblem &problem);
 
 /// By wgmma where the device of the kernel has it and the product has many
@@ -51,6 +53,17 @@ struct BlockPlace {
 struct TileSize {
   int64_t rows, columns;
 };
+
+/// Emits a product by `emit`, whose blocks have such tiles and go through the
+/// depth in steps; where that makes few blocks, blocks share the depth of a
+/// tile. `emit` heeds `depthRange`.
+void emitSplit(IndexBuilder &b, const MatmulProblem &problem, TileSize tile,
+               int64_t stepDepth,
+               llvm::function_ref<void(const MatmulProblem &)> emit);
+
+/// Where the depth that a product of the batch sums up begins and ends.
+std::pair<Value, Value>
+getDepthRange(IndexBuilder &b, const MatmulProblem &problem, Value batch);
 
 /// A launch with a block of `threads` threads for each tile of each product.
 void launchTiles(IndexBuilder &b, const MatmulProblem &problem, TileSize tile,

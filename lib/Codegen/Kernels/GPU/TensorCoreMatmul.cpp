@@ -11,6 +11,9 @@
 // to shared memory two steps of the depth ahead. The results go through shared
 // memory, so that neighbouring threads write neighbours.
 //
+// Elements of f32 are rounded to tf32 on their way from shared memory: half as
+// many of them are a step of the depth.
+//
 // Of a matrix that is not aligned to 16 bytes, or that is made of the windows
 // of an image, threads load elements one by one, one step ahead.
 //
@@ -26,7 +29,9 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-static constexpr int64_t kTile = 128, kDepth = 32, kStages = 3;
+static constexpr int64_t kTile = 128, kStages = 3;
+/// The chunks of a step of the depth.
+static constexpr int64_t kStepChunks = 4;
 static constexpr int64_t kWarpColumns = 64, kBlockThreads = 128;
 static constexpr int64_t kColumnTiles = kWarpColumns / kMmaColumns;
 /// Warps of a block lie in two rows.
@@ -35,12 +40,18 @@ static constexpr int64_t kWarpsAlongRows = 2;
 namespace {
 /// How tiles are made.
 struct TileForm {
+  Type element;
   int64_t rows;
   /// Whether rows of the matrices are aligned to chunks.
   bool isLeftAligned, isRightAligned;
 
   int64_t warpRows() const { return rows / kWarpsAlongRows; }
   int64_t rowTiles() const { return warpRows() / kMmaRows; }
+  int64_t elementBytes() const { return element.getIntOrFloatBitWidth() / 8; }
+  int64_t chunk() const { return 16 / elementBytes(); }
+  /// The elements of a step of the depth, and of a product of mma.sync.
+  int64_t depth() const { return kStepChunks * chunk(); }
+  int64_t mmaDepth() const { return 2 * chunk(); }
 };
 
 class TensorCoreTiles {
@@ -65,7 +76,6 @@ private:
   IndexBuilder &b;
   const MatmulProblem &problem;
   TileForm form;
-  Type element;
   BlockPlace place;
   MatrixView left, right;
   /// Whether the right tile has rows of columns, not of the depth.
@@ -90,11 +100,11 @@ static SharedTile getStage(IndexBuilder &in, SharedTile tile, Value stage) {
 }
 
 TileSource TensorCoreTiles::leftSource(IndexBuilder &in, Value step) {
-  return {left, place.row, in.mul(step, kDepth), problem.m, problem.k};
+  return {left, place.row, in.mul(step, form.depth()), problem.m, problem.k};
 }
 
 TileSource TensorCoreTiles::rightSource(IndexBuilder &in, Value step) {
-  Value depth = in.mul(step, kDepth);
+  Value depth = in.mul(step, form.depth());
   if (isRightTransposed)
     return {right.transposed(), place.column, depth, problem.n, problem.k};
   return {right, depth, place.column, problem.k, problem.n};
@@ -134,7 +144,7 @@ SmallVector<Value> TensorCoreTiles::loadStep(IndexBuilder &in, Value step) {
 void TensorCoreTiles::storeStep(IndexBuilder &in, ValueRange chunks,
                                 Value stage) {
   auto store = [&](const SharedTile &tile) {
-    size_t count = tile.size() / kChunk / kBlockThreads;
+    size_t count = tile.size() / form.chunk() / kBlockThreads;
     storeChunks(in, getStage(in, tile, stage), chunks.take_front(count), thread,
                 kBlockThreads);
     chunks = chunks.drop_front(count);
@@ -150,7 +160,7 @@ SmallVector<Value> TensorCoreTiles::multiplyStep(IndexBuilder &in, Value stage,
   SmallVector<Value> next(sums);
   SharedTile leftStage = getStage(in, leftTile, stage),
              rightStage = getStage(in, rightTile, stage);
-  for (int64_t depth = 0; depth < kDepth; depth += kMmaDepth) {
+  for (int64_t depth = 0; depth < form.depth(); depth += form.mmaDepth()) {
     SmallVector<Value> lefts;
     for (int64_t i = 0; i < form.rowTiles(); ++i)
       lefts.push_back(loadLeft(
@@ -164,7 +174,7 @@ SmallVector<Value> TensorCoreTiles::multiplyStep(IndexBuilder &in, Value stage,
     for (auto [i, leftPart] : llvm::enumerate(lefts)) {
       SmallVector<Value> pairs = getPairs(in, leftPart);
       for (auto [j, rightPart] : llvm::enumerate(rights))
-        multiplyAdd(in, element, pairs, rightPart,
+        multiplyAdd(in, form.element, pairs, rightPart,
                     MutableArrayRef(next).slice((i * kColumnTiles + j) * 4, 4));
     }
   }
@@ -175,31 +185,34 @@ SmallVector<Value> TensorCoreTiles::multiplyStep(IndexBuilder &in, Value stage,
 SmallVector<Value> TensorCoreTiles::sumUp(IndexBuilder &in) {
   const size_t numSums = form.rowTiles() * kColumnTiles * 4;
   SmallVector<Value> carried(numSums, in.f32(0));
+  auto [begin, end] = getDepthRange(in, problem, place.batch);
+  Value firstStep = in.floorDiv(begin, in.index(form.depth())),
+        endStep = in.ceilDiv(end, in.index(form.depth()));
   if (!form.isLeftAligned || !form.isRightAligned)
     llvm::append_range(carried,
                        loadFirst(in, problem, [&](IndexBuilder &first) {
-                         return loadStep(first, first.index(0));
+                         return loadStep(first, firstStep);
                        }));
   Value token;
+  auto copyAhead = [&](IndexBuilder &at, Value step) {
+    return copyStep(at, step, at.rem(step, at.index(kStages)));
+  };
   for (int64_t step = 0; step < kStages - 1; ++step)
-    token = copyStep(in, in.index(step), in.index(step));
+    token = copyAhead(in, in.add(firstStep, step));
   auto wait = [&](IndexBuilder &at, int64_t pending) {
     if (token)
       nvgpu::DeviceAsyncWaitOp::create(at, token,
                                        at.getI32IntegerAttr(pending));
     gpu::BarrierOp::create(at);
   };
-  Value steps = in.ceilDiv(problem.k, in.index(kDepth));
   SmallVector<Value> result =
-      in.reduce(in.index(0), steps, 1, carried,
+      in.reduce(firstStep, endStep, 1, carried,
                 [&](IndexBuilder &loop, Value step, ValueRange values) {
-                  Value stages = loop.index(kStages),
-                        stage = loop.rem(step, stages);
+                  Value stage = loop.rem(step, loop.index(kStages));
                   storeStep(loop, values.drop_front(numSums), stage);
                   // This step has arrived, and all have read the one before.
                   wait(loop, kStages - 2);
-                  Value ahead = loop.add(step, loop.index(kStages - 1));
-                  copyStep(loop, ahead, loop.rem(ahead, stages));
+                  copyAhead(loop, loop.add(step, kStages - 1));
                   SmallVector<Value> chunks =
                       loadStep(loop, loop.add(step, loop.index(1)));
                   SmallVector<Value> next =
@@ -248,19 +261,21 @@ void TensorCoreTiles::begin(IndexBuilder &in, const BlockPlace &block, Value id,
   warpColumn = in.mul(in.rem(warp, across), kWarpColumns);
   left = problem.lhs(in, place.batch);
   right = problem.rhs(in, place.batch);
-  element = cast<MemRefType>(left.base.getType()).getElementType();
   isRightTransposed = !right.hasUnitColumns() && right.hasUnitRows();
   auto view = [&](int64_t offset, int64_t count, Type type) -> Value {
     return memref::ViewOp::create(in,
                                   getSharedType(in.getContext(), count, type),
                                   bytes, in.index(offset), ValueRange());
   };
-  int64_t leftCount = kStages * form.rows * kDepth,
-          rightCount = kStages * kTile * kDepth;
-  leftTile = {view(0, leftCount, element), form.rows, kDepth};
-  rightTile = {view(leftCount * 2, rightCount, element), kDepth, kTile};
+  int64_t leftCount = kStages * form.rows * form.depth(),
+          rightCount = kStages * kTile * form.depth();
+  leftTile = {view(0, leftCount, form.element), form.rows, form.depth()};
+  Value rightMemory =
+      view(leftCount * form.elementBytes(), rightCount, form.element);
+  rightTile = {rightMemory, form.depth(), kTile};
+  rightTile.isReadAcross = form.element.isF32();
   if (isRightTransposed)
-    rightTile = {rightTile.memory, kTile, kDepth};
+    rightTile = {rightMemory, kTile, form.depth()};
   sums = view(0, WarpRows::count(kBlockThreads / kWarp, kWarpColumns),
               in.getF32Type());
 }
@@ -268,8 +283,9 @@ void TensorCoreTiles::begin(IndexBuilder &in, const BlockPlace &block, Value id,
 void TensorCoreTiles::emit() {
   if (problem.canAlign)
     canAlign = problem.canAlign(b, kChunk);
-  int64_t elements = kStages * (form.rows + kTile) * kDepth;
-  Type shared = getSharedType(b.getContext(), elements * 2, b.getI8Type());
+  int64_t elements = kStages * (form.rows + kTile) * form.depth();
+  Type shared = getSharedType(b.getContext(), elements * form.elementBytes(),
+                              b.getI8Type());
   launchTiles(b, problem, {form.rows, kTile}, kBlockThreads, shared,
               [&](IndexBuilder &in, const BlockPlace &block, Value id,
                   ValueRange memory) {
@@ -290,13 +306,21 @@ void mlir::relax::emitTensorCoreMatmul(IndexBuilder &b,
   // Half of a tile would be empty.
   std::optional<int64_t> m = getConstantIntValue(problem.m);
   int64_t rows = m && *m <= kTile / 2 ? kTile / 2 : kTile;
+  TileForm form = {cast<MemRefType>(left.base.getType()).getElementType(), rows,
+                   false, false};
   auto emit = [&](IndexBuilder &in, bool isLeftAligned, bool isRightAligned) {
-    TensorCoreTiles(in, problem, {rows, isLeftAligned, isRightAligned}).emit();
+    TileForm aligned = form;
+    aligned.isLeftAligned = isLeftAligned;
+    aligned.isRightAligned = isRightAligned;
+    emitSplit(in, problem, {rows, kTile}, form.depth(),
+              [&](const MatmulProblem &parts) {
+                TensorCoreTiles(in, parts, aligned).emit();
+              });
   };
   auto emitAny = [&](IndexBuilder &in) { emit(in, false, false); };
   if (!hasChunks(left))
     return emitAny(b);
-  Value isAligned = isMatrixAligned(b, left, problem.k, kChunk);
+  Value isAligned = isMatrixAligned(b, left, problem.k, form.chunk());
   // Windows of an image are loaded one by one, however weights lie.
   bool isRightAligned = hasChunks(right) || hasChunks(right.transposed());
   if (!isRightAligned)
@@ -305,12 +329,17 @@ void mlir::relax::emitTensorCoreMatmul(IndexBuilder &b,
   isAligned = b.createOrFold<arith::AndIOp>(
       isAligned,
       isMatrixAligned(b, right, right.hasUnitColumns() ? problem.n : problem.k,
-                      kChunk));
+                      form.chunk()));
   b.branch(
       isAligned,
       [&](IndexBuilder &in) {
-        emitWarpgroupMatmulOr(
-            in, problem, [&](IndexBuilder &other) { emit(other, true, true); });
+        auto emitAligned = [&](IndexBuilder &other) {
+          emit(other, true, true);
+        };
+        if (form.element.isF32())
+          emitAligned(in);
+        else
+          emitWarpgroupMatmulOr(in, problem, emitAligned);
       },
       emitAny);
 }

@@ -23,15 +23,15 @@ Value SharedTile::placeOf(IndexBuilder &b, Value row, Value chunk) const {
   // Rows that share 128 bytes have the same banks for a chunk.
   int64_t mask = llvm::bit_floor<uint64_t>(std::min<int64_t>(chunks(), 8)) - 1;
   int64_t sharing = std::max<int64_t>(8 / chunks(), 1);
-  Value key = arith::AndIOp::create(b, b.floorDiv(row, b.index(sharing)),
-                                    b.index(mask));
+  Value key = isReadAcross ? b.mul(row, 2) : b.floorDiv(row, b.index(sharing));
+  key = arith::AndIOp::create(b, key, b.index(mask));
   // The last chunks of a row that is no power of two stay where they are.
   int64_t swizzled = chunks() / (mask + 1) * (mask + 1);
   Value place = arith::XOrIOp::create(b, chunk, key);
   if (swizzled != chunks())
     place = arith::SelectOp::create(b, b.isBelow(chunk, b.index(swizzled)),
                                     place, chunk);
-  Value at = b.add(b.mul(row, width), b.mul(place, kChunk));
+  Value at = b.add(b.mul(row, width), b.mul(place, this->chunk()));
   return offset ? b.add(offset, at) : at;
 }
 
@@ -46,17 +46,19 @@ forEachChunk(IndexBuilder &b, const SharedTile &tile, Value thread,
              int64_t numThreads,
              llvm::function_ref<void(Value row, Value chunk)> body) {
   Value chunks = b.index(tile.chunks());
-  for (int64_t i = 0; i < tile.size() / kChunk; i += numThreads) {
+  for (int64_t i = 0; i < tile.extent * tile.chunks(); i += numThreads) {
     Value at = b.add(thread, b.index(i));
     body(b.floorDiv(at, chunks), b.rem(at, chunks));
   }
 }
 
 /// The row and the column of the first element of a chunk in the matrix.
-static std::pair<Value, Value>
-findChunk(IndexBuilder &b, const TileSource &source, Value row, Value chunk) {
+static std::pair<Value, Value> findChunk(IndexBuilder &b,
+                                         const SharedTile &tile,
+                                         const TileSource &source, Value row,
+                                         Value chunk) {
   return {b.add(source.firstRow, row),
-          b.add(source.firstColumn, b.mul(chunk, kChunk))};
+          b.add(source.firstColumn, b.mul(chunk, tile.chunk()))};
 }
 
 void mlir::relax::copyTile(IndexBuilder &b, const SharedTile &tile,
@@ -66,7 +68,7 @@ void mlir::relax::copyTile(IndexBuilder &b, const SharedTile &tile,
   auto token = nvgpu::DeviceAsyncTokenType::get(b.getContext());
   forEachChunk(b, tile, thread, numThreads, [&](Value tileRow, Value chunk) {
     Value to = tile.placeOf(b, tileRow, chunk);
-    auto [row, column] = findChunk(b, source, tileRow, chunk);
+    auto [row, column] = findChunk(b, tile, source, tileRow, chunk);
     Value isInside =
         arith::AndIOp::create(b, b.isBelow(row, source.numRows),
                               b.isBelow(column, source.numColumns));
@@ -75,10 +77,10 @@ void mlir::relax::copyTile(IndexBuilder &b, const SharedTile &tile,
     from = arith::SelectOp::create(b, isInside, from, b.index(0));
     // What is not copied becomes zero.
     Value count =
-        arith::SelectOp::create(b, isInside, b.index(kChunk), b.index(0));
+        arith::SelectOp::create(b, isInside, b.index(tile.chunk()), b.index(0));
     tokens.push_back(nvgpu::DeviceAsyncCopyOp::create(
         b, token, tile.memory, ValueRange(to), matrix.base, ValueRange(from),
-        b.getIndexAttr(kChunk), count, b.getUnitAttr()));
+        b.getIndexAttr(tile.chunk()), count, b.getUnitAttr()));
   });
 }
 
@@ -87,11 +89,11 @@ SmallVector<Value> mlir::relax::loadChunks(IndexBuilder &b,
                                            const TileSource &source,
                                            Value thread, int64_t numThreads) {
   SmallVector<Value> chunks;
-  auto type = VectorType::get({kChunk}, tile.element());
+  auto type = VectorType::get({tile.chunk()}, tile.element());
   forEachChunk(b, tile, thread, numThreads, [&](Value tileRow, Value chunk) {
-    auto [row, column] = findChunk(b, source, tileRow, chunk);
+    auto [row, column] = findChunk(b, tile, source, tileRow, chunk);
     SmallVector<Value> elements;
-    for (int64_t i = 0; i < kChunk; ++i)
+    for (int64_t i = 0; i < tile.chunk(); ++i)
       elements.push_back(loadInside(b, source.matrix, row,
                                     b.add(column, b.index(i)), source.numRows,
                                     source.numColumns));
@@ -115,10 +117,10 @@ void mlir::relax::storeChunks(IndexBuilder &b, const SharedTile &tile,
 // Products
 //===----------------------------------------------------------------------===//
 
-/// Four matrices of 8 x 8; a lane gives the place of one row of them.
+/// Four matrices of 8 rows of a chunk; a lane gives the place of one row.
 static Value loadMatrices(IndexBuilder &b, const SharedTile &tile, Value row,
                           Value chunk, bool transpose) {
-  auto type = VectorType::get({4, 2}, tile.element());
+  auto type = VectorType::get({4, tile.chunk() / 4}, tile.element());
   Value at = tile.placeOf(b, row, chunk);
   return nvgpu::LdMatrixOp::create(b, type, tile.memory, ValueRange(at),
                                    b.getBoolAttr(transpose),
@@ -126,7 +128,12 @@ static Value loadMatrices(IndexBuilder &b, const SharedTile &tile, Value row,
 }
 
 Value mlir::relax::makePair(IndexBuilder &b, Value vector) {
-  if (!cast<VectorType>(vector.getType()).getElementType().isBF16())
+  Type element = cast<VectorType>(vector.getType()).getElementType();
+  if (element.isF32())
+    return NVVM::ConvertFloatToTF32Op::create(
+        b, b.getI32Type(), vector::ExtractOp::create(b, vector, 0),
+        NVVM::FPRoundingMode::RNA);
+  if (!element.isBF16())
     return vector;
   return LLVM::BitcastOp::create(b, b.getI32Type(), vector);
 }
@@ -146,14 +153,38 @@ Value mlir::relax::loadLeft(IndexBuilder &b, const SharedTile &tile,
                             Value firstRow, int64_t depth, Value lane) {
   Value half = b.rem(lane, b.index(16)), side = b.floorDiv(lane, b.index(16));
   return loadMatrices(b, tile, b.add(firstRow, half),
-                      b.add(side, b.index(depth / kChunk)),
+                      b.add(side, b.index(depth / tile.chunk())),
                       /*transpose=*/false);
+}
+
+/// Words of the rows of a tile, as ldmatrix transposes elements of 16 bits
+/// alone: a lane has row lane % 4, and the one 4 below, of column lane / 4.
+static SmallVector<SmallVector<Value>> loadAcross(IndexBuilder &b,
+                                                  const SharedTile &tile,
+                                                  Value firstColumn,
+                                                  int64_t depth, Value lane) {
+  auto type = VectorType::get({1}, tile.element());
+  auto load = [&](int64_t tileColumn, int64_t tileRow) {
+    Value row = b.add(b.rem(lane, b.index(4)), b.index(depth + tileRow));
+    Value column = b.add(
+        firstColumn, b.add(b.floorDiv(lane, b.index(4)), b.index(tileColumn)));
+    Value chunk = b.index(tile.chunk());
+    Value at = b.add(tile.placeOf(b, row, b.floorDiv(column, chunk)),
+                     b.rem(column, chunk));
+    return makePair(b, vector::LoadOp::create(b, type, tile.memory, at));
+  };
+  SmallVector<SmallVector<Value>> words;
+  for (int64_t column : {int64_t(0), kMmaColumns})
+    words.push_back({load(column, 0), load(column, 4)});
+  return words;
 }
 
 SmallVector<SmallVector<Value>>
 mlir::relax::loadRight(IndexBuilder &b, const SharedTile &tile,
                        Value firstColumn, int64_t depth, Value lane,
                        bool isTransposed) {
+  if (!isTransposed && tile.isReadAcross)
+    return loadAcross(b, tile, firstColumn, depth, lane);
   Value matrices;
   if (isTransposed) {
     // Columns are rows here; matrices go along the depth first.
@@ -161,11 +192,12 @@ mlir::relax::loadRight(IndexBuilder &b, const SharedTile &tile,
     Value row = b.add(firstColumn,
                       b.add(b.mul(b.floorDiv(group, b.index(2)), kMmaColumns),
                             b.rem(lane, b.index(8))));
-    Value chunk = b.add(b.rem(group, b.index(2)), b.index(depth / kChunk));
+    Value chunk =
+        b.add(b.rem(group, b.index(2)), b.index(depth / tile.chunk()));
     matrices = loadMatrices(b, tile, row, chunk, /*transpose=*/false);
   } else {
     Value row = b.add(b.rem(lane, b.index(16)), b.index(depth));
-    Value chunk = b.add(b.floorDiv(firstColumn, b.index(kChunk)),
+    Value chunk = b.add(b.floorDiv(firstColumn, b.index(tile.chunk())),
                         b.floorDiv(lane, b.index(16)));
     matrices = loadMatrices(b, tile, row, chunk, /*transpose=*/true);
   }
@@ -177,11 +209,13 @@ void mlir::relax::multiplyAdd(IndexBuilder &b, Type element, ValueRange left,
                               ValueRange right, MutableArrayRef<Value> sums) {
   auto type = LLVM::LLVMStructType::getLiteral(
       b.getContext(), SmallVector<Type>(4, b.getF32Type()));
-  NVVM::MMATypes kind =
-      element.isBF16() ? NVVM::MMATypes::bf16 : NVVM::MMATypes::f16;
+  NVVM::MMATypes kind = element.isF32()    ? NVVM::MMATypes::tf32
+                        : element.isBF16() ? NVVM::MMATypes::bf16
+                                           : NVVM::MMATypes::f16;
+  int64_t depth = element.isF32() ? kMmaDepth / 2 : kMmaDepth;
   Value result =
       NVVM::MmaOp::create(b, type, left, right, ValueRange(sums),
-                          ArrayRef<int64_t>{kMmaRows, kMmaColumns, kMmaDepth},
+                          ArrayRef<int64_t>{kMmaRows, kMmaColumns, depth},
                           /*b1Op=*/std::nullopt, /*intOverflow=*/std::nullopt,
                           std::array<NVVM::MMATypes, 2>{kind, kind},
                           std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,

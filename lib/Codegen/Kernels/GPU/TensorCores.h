@@ -6,9 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Matrices of f16 or bf16 in shared memory, asynchronous copies to them, and
-// mma.sync on what ldmatrix takes of them. Chunks of 16 bytes are swizzled, so
-// that eight rows of a matrix of 8 x 8 lie in different banks.
+// Matrices of f16, bf16 or f32 in shared memory, asynchronous copies to them,
+// and mma.sync on what ldmatrix takes of them; f32 is rounded to tf32 there.
+// Chunks of 16 bytes are swizzled, so that eight rows of a matrix of 8 rows of
+// 16 bytes lie in different banks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,9 +20,10 @@
 
 namespace mlir::relax {
 
-/// The elements of a chunk of 16 bytes.
+/// The elements of 16 bits of a chunk of 16 bytes.
 constexpr int64_t kChunk = 8;
-/// A product of mma.sync: 16 x 8 results, 16 deep.
+/// A product of mma.sync: 16 x 8 results, 16 elements of 16 bits deep, or 8 of
+/// 32 bits: two chunks.
 constexpr int64_t kMmaRows = 16, kMmaColumns = 8, kMmaDepth = 16;
 
 /// A matrix in shared memory: `extent` rows of `width` elements, from `offset`
@@ -30,8 +32,13 @@ struct SharedTile {
   Value memory;
   int64_t extent, width;
   Value offset = nullptr;
+  /// Whether lanes read a few neighbors of each of four rows, not chunks of
+  /// eight rows.
+  bool isReadAcross = false;
 
-  int64_t chunks() const { return width / kChunk; }
+  /// The elements of a chunk.
+  int64_t chunk() const { return 128 / element().getIntOrFloatBitWidth(); }
+  int64_t chunks() const { return width / chunk(); }
   int64_t size() const { return extent * width; }
   Type element() const {
     return cast<MemRefType>(memory.getType()).getElementType();
@@ -60,23 +67,23 @@ SmallVector<Value> loadChunks(IndexBuilder &b, const SharedTile &tile,
 void storeChunks(IndexBuilder &b, const SharedTile &tile, ValueRange chunks,
                  Value thread, int64_t numThreads);
 
-/// 16 rows of the left matrix, 16 deep, as mma.sync takes them.
+/// 16 rows of the left matrix, two chunks deep, as mma.sync takes them.
 Value loadLeft(IndexBuilder &b, const SharedTile &tile, Value firstRow,
                int64_t depth, Value lane);
 
-/// The two pairs of each of two tiles of 8 columns of the right matrix, 16
-/// deep. The rows of the tile are the depth; with `isTransposed` they are
-/// columns.
+/// The two words of each of two tiles of 8 columns of the right matrix, two
+/// chunks deep. The rows of the tile are the depth; with `isTransposed` they
+/// are columns.
 SmallVector<SmallVector<Value>> loadRight(IndexBuilder &b,
                                           const SharedTile &tile,
                                           Value firstColumn, int64_t depth,
                                           Value lane, bool isTransposed);
 
-/// The pairs of what `loadLeft` returns.
+/// The words of what `loadLeft` returns.
 SmallVector<Value> getPairs(IndexBuilder &b, Value matrices);
 
-/// A pair of elements, as mma.sync takes it: of vector<2xf16> or
-/// vector<2xbf16>.
+/// A word, as mma.sync takes it: vector<2xf16>, vector<2xbf16>, or
+/// vector<1xf32>, which is rounded to tf32.
 Value makePair(IndexBuilder &b, Value vector);
 
 /// Adds a product of 16 x 8 results to the four sums of a lane: two neighbours
