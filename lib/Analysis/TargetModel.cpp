@@ -19,7 +19,9 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-// The device, and its entries.
+// The devices, and their entries.
+static constexpr StringLiteral kGPU = "GPU";
+static constexpr StringLiteral kTF32 = "tf32";
 static constexpr StringLiteral kDevice = "CPU";
 static constexpr StringLiteral kVectorBits = "vector_bits";
 static constexpr StringLiteral kL1Bytes = "L1_cache_size_in_bytes";
@@ -87,6 +89,9 @@ TargetModel TargetModel::get(Operation *op) {
   FailureOr<Attribute> found = dlti::query(op, {kDevice, kFeatures});
   if (auto names = succeeded(found) ? dyn_cast<StringAttr>(*found) : nullptr)
     target.features = names.str();
+  FailureOr<Attribute> allowed = dlti::query(op, {kGPU, kTF32});
+  if (auto is = succeeded(allowed) ? dyn_cast<BoolAttr>(*allowed) : nullptr)
+    target.allowsTF32 = is.getValue();
   return target;
 }
 
@@ -100,7 +105,11 @@ void TargetModel::attach(ModuleOp module) const {
                        entry(kL1Bytes, b.getI64IntegerAttr(l1Bytes)),
                        entry(kL2Bytes, b.getI64IntegerAttr(l2Bytes)),
                        entry(kFeatures, b.getStringAttr(features))});
-  module->setAttr(
-      DLTIDialect::kTargetSystemDescAttrName,
-      TargetSystemSpecAttr::get(b.getContext(), {entry(kDevice, device)}));
+  SmallVector<DataLayoutEntryInterface> devices = {entry(kDevice, device)};
+  if (allowsTF32)
+    devices.push_back(
+        entry(kGPU, TargetDeviceSpecAttr::get(
+                        b.getContext(), {entry(kTF32, b.getBoolAttr(true))})));
+  module->setAttr(DLTIDialect::kTargetSystemDescAttrName,
+                  TargetSystemSpecAttr::get(b.getContext(), devices));
 }

@@ -46,7 +46,8 @@ using namespace mlir::relax;
 static void buildNormalize(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createRelaxAttachTargetPass(
       {options.vectorBits, options.l1Bytes, options.l2Bytes,
-       llvm::to_vector(ArrayRef<std::string>(options.features))}));
+       llvm::to_vector(ArrayRef<std::string>(options.features)),
+       options.tf32}));
   pm.addNestedPass<relax::FuncOp>(createRelaxNormalizePass());
   pm.addPass(createRelaxCheckWellFormedPass());
   pm.addPass(createRelaxDeriveStructInfoPass());

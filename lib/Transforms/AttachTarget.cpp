@@ -42,6 +42,7 @@ struct RelaxAttachTargetPass
       target.l1Bytes = l1Bytes;
     if (l2Bytes)
       target.l2Bytes = l2Bytes;
+    target.allowsTF32 = tf32;
     target.attach(getOperation());
   }
 };

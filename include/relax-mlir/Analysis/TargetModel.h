@@ -40,6 +40,10 @@ struct TargetModel {
   /// of these are: they have to be asked for.
   std::string features;
 
+  /// Whether GPUs may round elements of f32 to tf32, whose significands have 11
+  /// bits, before they multiply them.
+  bool allowsTF32 = false;
+
   bool has(llvm::StringRef feature) const;
 
   /// Whether its vectors have instructions that multiply elements of a type and

@@ -59,7 +59,8 @@ std::optional<TargetDescription> describeTarget(const NativeTarget &target,
 struct NativeObject {
   SmallVector<char, 0> bytes;
   NativeTarget target;
-  /// The symbols it defines: kFunctionPrefix, kKernelEntryPrefix, kConstantsSymbol.
+  /// The symbols it defines: kFunctionPrefix, kKernelEntryPrefix,
+  /// kConstantsSymbol.
   std::vector<std::string> symbols;
 };
 

@@ -98,6 +98,8 @@ struct CompileOptions : PassPipelineOptions<CompileOptions> {
                           llvm::cl::init(0)};
   ListOption<std::string> features{*this, "features",
                                    llvm::cl::desc("See relax-attach-target")};
+  Option<bool> tf32{*this, "tf32", llvm::cl::desc("See relax-attach-target"),
+                    llvm::cl::init(false)};
 };
 
 /// A named phase of compilation: a pipeline `relax-phase-<name>`.

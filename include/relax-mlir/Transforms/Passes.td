@@ -415,7 +415,10 @@ def RelaxAttachTargetPass : Pass<"relax-attach-target", "ModuleOp"> {
            "The second cache of a core; 0 means that of this processor">,
     ListOption<"features", "features", "std::string",
            "Instructions that kernels are written for, as LLVM calls them, such "
-           "as sse2 and avx512vnni">
+           "as sse2 and avx512vnni">,
+    Option<"tf32", "tf32", "bool", /*default=*/"false",
+           "Whether GPUs may round elements of float32 to TF32 before they "
+           "multiply them">
   ];
   let dependentDialects = ["::mlir::DLTIDialect"];
 }

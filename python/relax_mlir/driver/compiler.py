@@ -212,16 +212,17 @@ def _require_functions(mod: IRModule) -> None:
             )
 
 
-def _with_graphs(options: CompileOptions, module: IRModule) -> CompileOptions:
+def _for_gpu(options: CompileOptions, module: IRModule) -> CompileOptions:
     """Return options that say whether launches are replayed; raise where there are none."""
     attributes = module.operation.attributes
     devices = str(attributes[GLOBAL_INFO]) if GLOBAL_INFO in attributes else ""
     is_on_gpu = options.device == "cuda" or '#relax.vdevice<"cuda' in devices
-    if options.cuda_graph and not is_on_gpu:
-        raise ValueError(
-            'expected the target "cuda", or a program with virtual devices of it, for '
-            "cuda_graph=True, but no kernel runs on a CUDA device"
-        )
+    for name in ("cuda_graph", "tf32"):
+        if getattr(options, name) and not is_on_gpu:
+            raise ValueError(
+                'expected the target "cuda", or a program with virtual devices of it, for '
+                f"{name}=True, but no kernel runs on a CUDA device"
+            )
     is_asked = is_on_gpu and PassContext.current().config.get(_USE_CUDA_GRAPH, False)
     return dataclasses.replace(options, cuda_graph=options.cuda_graph or is_asked)
 
@@ -326,7 +327,7 @@ def compile(  # noqa: A001 (the name TVM uses)
         return _evaluated(given, dump_phases)
     machine = Target.parse(target)
     info = native.describe_target(machine.machine)
-    options = _with_graphs(_for_machine(options, machine, info), given)
+    options = _for_gpu(_for_machine(options, machine, info), given)
     # Those who watch want to see passes run.
     is_watched = dump_phases is not None or PassContext.current().instruments
     cache = None if is_watched else compilation_cache.from_environment()

@@ -121,6 +121,10 @@ class CompileOptions:
     cuda_graph : bool
         Whether calls on a CUDA device replay the launches of an earlier call with arguments of the
         same sizes, which takes less time than launching kernels one by one; see `docs/GPU.md`.
+    tf32 : bool
+        Whether tensor cores of a CUDA device multiply elements of `float32`, rounded to TF32: to 11
+        bits of the significand. Sums stay in `float32`. Products and convolutions take a fraction
+        of the time, and results have about three digits. Up to eight rows are multiplied exactly.
     debug_info : bool
         Whether machine code has the lines of the program, for debuggers and profilers.
     device : str
@@ -177,6 +181,7 @@ class CompileOptions:
     fast_math: bool = False
     profile: bool = False
     cuda_graph: bool = False
+    tf32: bool = False
     debug_info: bool = False
     device: str = ""
     device_arch: str = ""

@@ -76,7 +76,12 @@ def test_the_target_names_device_and_host():
         (
             "opencl",
             {"cuda_graph": True},
-            'expected the target "cuda", or a program with virtual devices of it',
+            'expected the target "cuda", or a program with virtual devices of it, for cuda_graph',
+        ),
+        (
+            "opencl",
+            {"tf32": True},
+            'expected the target "cuda", or a program with virtual devices of it, for tf32=True',
         ),
     ],
 )

@@ -24,6 +24,7 @@ PROGRAMS = {
     "tiles": (op.matmul, "float32", [(70, 40), (40, 70)]),
     "tensor_cores": (op.matmul, "float16", [(130, 160), (160, 136)]),
     "tensor_cores_of_odd_sizes": (op.matmul, "float16", [(130, 67), (67, 67)]),
+    "tf32": (op.matmul, "float32", [(130, 40), (40, 136)]),
     # With wgmma: tiles of 128 columns, and of 256.
     "warpgroups": (op.matmul, "float16", [(33, 9, 136), (33, 136, 72)]),
     "warpgroups_transposed": (
@@ -34,6 +35,7 @@ PROGRAMS = {
     "attention": (op.nn.attention, "float16", [(1, 70, 1, 32), (1, 200, 1, 32), (1, 200, 1, 32)]),
 }  # fmt: skip
 TARGETS = dict.fromkeys(("warpgroups", "warpgroups_transposed", "large_tiles"), "cuda -arch=sm_90a")
+OPTIONS = {"tf32": {"tf32": True}}
 NEEDED = re.compile(
     r"\s*(?:bar\.sync|barrier\.sync|cp\.async\.wait_group|fence\.proxy"
     r"|wgmma\.(?:fence|commit_group|wait_group))"
@@ -61,7 +63,8 @@ def test_programs_without_a_barrier_fail(name, tmp_path, monkeypatch):
     monkeypatch.setenv("RELAX_PTX_ARCH", "90")
     bb = write(function, tuple((shape, dtype) for shape in shapes))
     path = tmp_path / "program.rx"
-    relax.compile(bb, target=TARGETS.get(name, "cuda")).save(path)
+    target, options = TARGETS.get(name, "cuda"), OPTIONS.get(name, {})
+    relax.compile(bb, target=target, **options).save(path)
     random = np.random.default_rng(0)
     args = [
         relax_runtime.tensor(random.standard_normal(shape).astype(dtype), "cuda:0")

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(
 LAYOUTS = {"columns": ("k", "n"), "depth": ("n", "k")}
 
 
-def product(layout, dtypes, epilogue=False, sizes=("m", "k", "n"), target="cuda"):
+def product(layout, dtypes, epilogue=False, sizes=("m", "k", "n"), target="cuda", **options):
     """Return `main`: a product whose right matrix is contiguous along its columns or its depth."""
     by_name = dict(zip("mkn", sizes, strict=True))
     names = [("m", "k"), LAYOUTS[layout], *([("n",)] if epilogue else [])]
@@ -29,7 +29,7 @@ def product(layout, dtypes, epilogue=False, sizes=("m", "k", "n"), target="cuda"
         return op.nn.gelu(op.add(z, *bias)) if bias else z
 
     bb = write(function, tuple(zip(shapes, [*dtypes, dtypes[0]], strict=False)))
-    return relax.VirtualMachine(relax.compile(bb, target=target))["main"]
+    return relax.VirtualMachine(relax.compile(bb, target=target, **options))["main"]
 
 
 def check(main, layout, dtypes, m, k, n, bias=False):
@@ -74,6 +74,83 @@ def test_an_epilogue_at_the_edges_of_tiles(layout, dtype):
     main = product(layout, (dtype, dtype), epilogue=True)
     for m, n in ((1, 132), (7, 136), (130, 136)):
         check(main, layout, (dtype, dtype), m, 72, n, bias=True)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_deep_product_is_split(layout, dtype):
+    """From a depth of 512 on there are parts, of which the last one may have less, or nothing."""
+    main = product(layout, (dtype, dtype), epilogue=True)
+    for m, k, n in [(9, 511, 8), (9, 512, 8), (16, 1288, 72), (70, 2120, 16), (9, 1001, 13)]:
+        check(main, layout, (dtype, dtype), m, k, n, bias=True)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_deep_products_of_a_batch_are_split(dtype):
+    """Each product has parts of its own as long as there are few tiles; then there are none."""
+    shapes = (("b", "m", "k"), ("b", "k", "n"))
+    bb = write(op.matmul, tuple((shape, dtype) for shape in shapes))
+    main = relax.VirtualMachine(relax.compile(bb, target="cuda"))["main"]
+    random = np.random.default_rng(0)
+    for batch, m, k, n in [(3, 12, 640, 24), (70, 9, 520, 8), (0, 9, 520, 8)]:
+        left = random.standard_normal((batch, m, k)).astype(dtype)
+        right = random.standard_normal((batch, k, n)).astype(dtype)
+        result = main(*(relax_runtime.tensor(each, "cuda:0") for each in (left, right)))
+        actual = np.from_dlpack(relax_runtime.tensor(result, "cpu:0"))
+        expected = left.astype("float64") @ right.astype("float64")
+        tolerance = 2e-2 if dtype == "float16" else 1e-4
+        np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=25 * tolerance)
+
+
+def rounded(x):
+    """Return numbers with 11 bits of their significands, ties away from zero."""
+    return ((x.view("int32") + 0x1000) & ~0x1FFF).view("float32").astype("float64")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_products_by_tf32(layout):
+    """Each element is rounded once, wherever a matrix begins and ends; sums are of float32."""
+    main = product(layout, ("float32", "float32"), tf32=True)
+    random = np.random.default_rng(0)
+    for m, k, n in [(40, 64, 72), (130, 20, 136), (9, 33, 13), (16, 1288, 24), (9, 0, 8)]:
+        left = random.standard_normal((m, k)).astype("float32")
+        right = random.standard_normal((k, n)).astype("float32")
+        given = right if layout == "columns" else np.ascontiguousarray(right.T)
+        result = main(*(relax_runtime.tensor(each, "cuda:0") for each in (left, given)))
+        actual = np.from_dlpack(relax_runtime.tensor(result, "cpu:0"))
+        expected = rounded(left) @ rounded(right)
+        np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=5e-5)
+        if k:
+            assert np.abs(actual - left.astype("float64") @ right).max() > 1e-4
+
+
+def test_few_rows_are_exact_with_tf32():
+    main = product("columns", ("float32", "float32"), tf32=True)
+    check(main, "columns", ("float32", "float32"), 8, 64, 40)
+
+
+def test_infinities_and_nan_with_tf32():
+    main = product("columns", ("float32", "float32"), tf32=True)
+    left = np.eye(12, 16, dtype="float32")
+    right = np.zeros((16, 8), "float32")
+    right[0], right[1, 0], right[2, 0] = np.inf, np.nan, 3.4e38
+    result = main(*(relax_runtime.tensor(each, "cuda:0") for each in (left[:, :3], right[:3])))
+    actual = np.from_dlpack(relax_runtime.tensor(result, "cpu:0"))
+    assert np.isnan(actual[1, 0])
+    assert np.isinf(actual[0, 1])
+
+
+@pytest.mark.parametrize("pads", [0, 1])
+def test_convolutions_by_tf32(pads):
+    shapes = (((2, 5, 9, 11), "float32"), ((12, 5, 3, 3), "float32"))
+    bb = write(lambda x, w: op.nn.conv2d(x, w, padding=pads), shapes)
+    main = relax.VirtualMachine(relax.compile(bb, target="cuda", tf32=True))["main"]
+    random = np.random.default_rng(0)
+    x, w = (random.standard_normal(shape).astype(dtype) for shape, dtype in shapes)
+    result = main(*(relax_runtime.tensor(each, "cuda:0") for each in (x, w)))
+    actual = np.from_dlpack(relax_runtime.tensor(result, "cpu:0"))
+    expected = torch.conv2d(*map(torch.from_numpy, map(rounded, (x, w))), padding=pads)
+    np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-5)
 
 
 @pytest.fixture

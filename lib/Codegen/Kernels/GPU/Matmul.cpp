@@ -16,6 +16,8 @@
 
 #include "Launch.h"
 
+#include "relax-mlir/Analysis/TargetModel.h"
+
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -357,8 +359,9 @@ void mlir::relax::emitDeviceMatmul(IndexBuilder &b,
   Type left = elementType(problem.lhs(b, zero)),
        right = elementType(problem.rhs(b, zero));
   Operation *parent = b.getInsertionBlock()->getParentOp();
+  bool isRounded = left.isF32() && TargetModel::get(parent).allowsTF32;
   bool hasTensorCores = left == right && problem.sumType.isF32() &&
-                        (left.isF16() || left.isBF16());
+                        (left.isF16() || left.isBF16() || isRounded);
   if (!isOnCuda(parent))
     return ThreadTiles(problem, 64).emit(b);
   emitFewRowsOr(b, problem, [&](IndexBuilder &in) {
