@@ -12,6 +12,7 @@ import pytest
 import relax_mlir as relax
 import relax_runtime
 import tvm_ffi
+from assembled import find_spills
 from emulated import ALSO_EMULATED, MACHINES, EmulatedExecutable, Emulator
 from evaluated import ALWAYS_EVALUATED, why_not_evaluated
 
@@ -67,6 +68,11 @@ def pytest_addoption(parser):
     parser.addoption(
         "--device",
         help="compile the programs of tests for a target such as cuda, and run them on its device",
+    )
+    parser.addoption(
+        "--assemble",
+        action="store_true",
+        help="with --device cuda: have ptxas assemble all kernels, too, which may not spill",
     )
     parser.addoption(
         "--every",
@@ -138,11 +144,18 @@ def _chooses_modes(metafunc):
     return any("exec_mode" in str(mark.args[0]) for mark in marks)
 
 
+def _assembling(*args, compile_=relax.compile, **options):
+    """Compile a program, and assemble its kernels of GPUs."""
+    made = compile_(*args, **options)
+    assert find_spills(made) == []
+    return made
+
+
 @pytest.fixture
 def exec_mode(request, monkeypatch):
     """Run a test in a mode: the one that `relax_mlir.compile` uses where none is given."""
     mode = request.param
-    compile_ = relax.compile
+    compile_ = _assembling if request.config.getoption("--assemble") else relax.compile
     device = request.config.getoption("--device")
     emulator = None
     if request.config.getoption("--emulate"):

@@ -74,7 +74,10 @@ def test_objects_hide_what_they_do_not_export(tmp_path: Path) -> None:
     lines = [line.split() for line in table.splitlines()]
     names = {line[-1] for line in lines if len(line) == 3}  # others name a part
     # Parts refer to the kernels of others.
-    assert names == {*emitted.symbols, *(name for name in names if name.startswith("relax.kernel."))}
+    assert names == {
+        *emitted.symbols,
+        *(name for name in names if name.startswith("relax.kernel.")),
+    }
 
 
 def test_unknown_targets_are_errors() -> None:

@@ -43,7 +43,10 @@ private:
   /// Sums of `numRows` rows of as many columns as a thread has.
   using Sums = SmallVector<Value>;
 
-  int64_t numWarps() const { return isAlongDepth ? 8 : 16; }
+  /// A thread of 16 warps has not the registers for several rows of f32.
+  int64_t numWarps() const {
+    return isAlongDepth ? 8 : numRows > 1 && chunk == 4 ? 12 : 16;
+  }
   /// The columns of a thread. Fewer of them make more blocks; with more of them
   /// elements of the left matrix are loaded less often.
   int64_t numColumns() const {
