@@ -46,8 +46,11 @@ using CUgraphNode = struct CUgraphNode_st *;
 using CUgraphExec = struct CUgraphExec_st *;
 using CUjit_option = int;
 constexpr CUresult CUDA_SUCCESS = 0;
+constexpr CUresult CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222;
 constexpr CUjit_option CU_JIT_ERROR_LOG_BUFFER = 5;
 constexpr CUjit_option CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6;
+constexpr int CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75;
+constexpr int CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76;
 constexpr int CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8;
 // More needs the attribute above.
 constexpr int64_t kSharedBytes = 48 << 10;
@@ -69,8 +72,10 @@ struct Driver {
   CUresult (*cuInit)(unsigned flags);
   CUresult (*cuGetErrorName)(CUresult error, const char **text);
   CUresult (*cuGetErrorString)(CUresult error, const char **text);
+  CUresult (*cuDriverGetVersion)(int *version);
   CUresult (*cuDeviceGetCount)(int *count);
   CUresult (*cuDeviceGet)(CUdevice *device, int index);
+  CUresult (*cuDeviceGetAttribute)(int *value, int attribute, CUdevice device);
   CUresult (*cuDevicePrimaryCtxRetain)(CUcontext *context, CUdevice device);
   CUresult (*cuCtxPushCurrent)(CUcontext context);
   CUresult (*cuCtxPopCurrent)(CUcontext *context);
@@ -142,8 +147,10 @@ std::string Driver::load(const char *library) {
   FIND(cuInit, "cuInit");
   FIND(cuGetErrorName, "cuGetErrorName");
   FIND(cuGetErrorString, "cuGetErrorString");
+  FIND(cuDriverGetVersion, "cuDriverGetVersion");
   FIND(cuDeviceGetCount, "cuDeviceGetCount");
   FIND(cuDeviceGet, "cuDeviceGet");
+  FIND(cuDeviceGetAttribute, "cuDeviceGetAttribute");
   FIND(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain");
   FIND(cuCtxPushCurrent, "cuCtxPushCurrent_v2");
   FIND(cuCtxPopCurrent, "cuCtxPopCurrent_v2");
@@ -237,6 +244,7 @@ public:
 private:
   class Current;
   class Graph;
+  std::string explain(CUresult result, const char *image) const;
   CUresult copyHere(void *to, const Device &toDevice, const void *from,
                     const Device &fromDevice, size_t bytes);
 
@@ -329,6 +337,45 @@ std::string CudaDevice::synchronize() {
 // Kernels
 //===----------------------------------------------------------------------===//
 
+// The word after a directive of PTX such as ".target", "" where there is none.
+static std::string findDirective(const char *image, const char *directive) {
+  const char *at = std::strstr(image, directive);
+  if (!at)
+    return "";
+  at += std::strlen(directive);
+  at += std::strspn(at, " \t");
+  return std::string(at, std::strcspn(at, " \t\r\n,"));
+}
+
+// Says what a program wants that the device or the driver has not, "" where it
+// is not known: code for an architecture such as sm_90a runs on no other one.
+std::string CudaDevice::explain(CUresult result, const char *image) const {
+  std::string target = findDirective(image, ".target");
+  CUdevice device = 0;
+  int major = 0, minor = 0, version = 0;
+  if (target.compare(0, 3, "sm_") == 0 &&
+      driver.cuDeviceGet(&device, id.device_id) == CUDA_SUCCESS &&
+      driver.cuDeviceGetAttribute(&major,
+                                  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+                                  device) == CUDA_SUCCESS &&
+      driver.cuDeviceGetAttribute(&minor,
+                                  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+                                  device) == CUDA_SUCCESS) {
+    int wanted = std::atoi(target.c_str() + 3), there = 10 * major + minor;
+    if (target.back() == 'a' ? wanted != there : wanted > there)
+      return "\nthe program is for " + target + ", but the device is sm_" +
+             std::to_string(there) + ": compile it with -arch=sm_" +
+             std::to_string(there);
+  }
+  if (result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION &&
+      driver.cuDriverGetVersion(&version) == CUDA_SUCCESS)
+    return "\nthe program is PTX " + findDirective(image, ".version") +
+           ", but the driver is older, of CUDA " +
+           std::to_string(version / 1000) + "." +
+           std::to_string(version % 1000 / 10) + ": install a newer driver";
+  return "";
+}
+
 // The driver compiles the text for the device, and keeps that on disk.
 std::string CudaDevice::load(const char *image, void **module) {
   char log[4096] = "";
@@ -342,7 +389,9 @@ std::string CudaDevice::load(const char *image, void **module) {
     result = driver.cuModuleLoadDataEx(&loaded, image, 2, options, values);
   *module = loaded;
   std::string wrong = driver.words(result, "load kernels", id);
-  return wrong.empty() || !*log ? wrong : wrong + "\n" + log;
+  if (wrong.empty())
+    return wrong;
+  return (*log ? wrong + "\n" + log : wrong) + explain(result, image);
 }
 
 std::string CudaDevice::findKernel(void *module, const char *name,

@@ -333,6 +333,16 @@ static void testFailedLaunches() {
   checkLaunchFails("nothing", "f", sizes,
                    "cuda:0: cannot load kernels: an unknown error (218): no "
                    "words for it\nline 1: expected .version");
+  checkLaunchFails(
+      ".version 8.0\n.target sm_90a\n", "f", sizes,
+      "cuda:0: cannot load kernels: CUDA_ERROR_NO_BINARY_FOR_GPU (209): no "
+      "code for the device\nthe code is for sm_90, but the device is sm_80\n"
+      "the program is for sm_90a, but the device is sm_80: compile it with "
+      "-arch=sm_80");
+  checkLaunchFails(".version 9.1\n.target sm_80\n", "f", sizes,
+                   "cuda:0: cannot load kernels: an unknown error (222): no "
+                   "words for it\nthe program is PTX 9.1, but the driver is "
+                   "older, of CUDA 13.0: install a newer driver");
   checkLaunchFails(kImage, "h", sizes,
                    "cuda:0: cannot find kernel 'h': an unknown error (500): no "
                    "words for it");

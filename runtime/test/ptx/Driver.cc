@@ -124,7 +124,7 @@ EXPORT Result cuInit(unsigned flags) {
   return flags == 0 ? Result(setting("RELAX_PTX_START", 0)) : kInvalid;
 }
 EXPORT Result cuDriverGetVersion(int *version) {
-  *version = 13000;
+  *version = kDriverVersion;
   return kSuccess;
 }
 EXPORT Result cuDeviceGetCount(int *count) {

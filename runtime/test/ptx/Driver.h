@@ -26,9 +26,11 @@ namespace relax_ptx {
 using Result = int;
 constexpr Result kSuccess = 0, kInvalid = 1, kOutOfMemory = 2, kNoDevice = 100,
                  kContext = 201, kNoBinary = 209, kInvalidPTX = 218,
-                 kHandle = 400, kNotFound = 500, kNotReady = 600,
-                 kCaptureUnsupported = 900, kCaptureInvalidated = 901,
-                 kCaptureUnmatched = 903;
+                 kUnsupportedPTX = 222, kHandle = 400, kNotFound = 500,
+                 kNotReady = 600, kCaptureUnsupported = 900,
+                 kCaptureInvalidated = 901, kCaptureUnmatched = 903;
+// CUDA 13.0, whose PTX is 9.0.
+constexpr int kDriverVersion = 13000, kNewestPTX = 90;
 constexpr uint32_t kMostSharedBytes = 227 << 10, kSharedBytes = 48 << 10;
 
 struct Context {

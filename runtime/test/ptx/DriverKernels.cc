@@ -140,7 +140,10 @@ EXPORT Result cuModuleLoadDataEx(LoadedModule **module, const void *image,
     return log.write(kInvalidPTX,
                      "line " + std::to_string(error.line) + ": " + error.text);
   }
-  if (program.arch > deviceArch())
+  if (program.version > kNewestPTX)
+    return log.write(kUnsupportedPTX, "");
+  if (program.isSpecific ? program.arch != deviceArch()
+                         : program.arch > deviceArch())
     return log.write(kNoBinary, "the code is for sm_" +
                                     std::to_string(program.arch) +
                                     ", but the device is sm_" +

@@ -32,7 +32,13 @@ void testModules() {
            "the code is for sm_90, but the device is sm_80");
   setenv("RELAX_PTX_ARCH", "90", 1);
   checkLog(".version 8.0\n.target sm_90a\n.address_size 64\n", 0, "");
+  setenv("RELAX_PTX_ARCH", "100", 1);
+  checkLog(".version 8.0\n.target sm_90\n.address_size 64\n", 0, "");
+  checkLog(".version 8.0\n.target sm_90a\n.address_size 64\n", 209,
+           "the code is for sm_90, but the device is sm_100");
   unsetenv("RELAX_PTX_ARCH");
+  checkLog(".version 9.0\n.target sm_80\n.address_size 64\n", 0, "");
+  checkLog(".version 9.1\n.target sm_80\n.address_size 64\n", 222, "");
   const std::string head = ".version 7.0\n.target sm_80\n.entry f()\n{\n"
                            ".reg .b32 %r<3>;\n.reg .pred %p<2>;\n";
   auto check = [&](const std::string &body, const std::string &log) {

@@ -150,7 +150,11 @@ private:
 void ModuleParser::header() {
   if (!lexer.eat(".version"))
     lexer.fail("expected .version");
-  lexer.word(/*dots=*/true);
+  std::string version = lexer.word(/*dots=*/true);
+  module.version = 10 * std::atoi(version.c_str());
+  size_t dot = version.find('.');
+  if (dot != std::string::npos)
+    module.version += std::atoi(version.c_str() + dot + 1);
 }
 
 void ModuleParser::target() {
@@ -158,6 +162,7 @@ void ModuleParser::target() {
   if (name.compare(0, 3, "sm_") != 0)
     lexer.fail("unknown target " + name);
   module.arch = std::atoi(name.c_str() + 3);
+  module.isSpecific = name.back() == 'a';
   while (lexer.eat(','))
     lexer.word(/*dots=*/false);
 }

@@ -200,7 +200,10 @@ struct GlobalVariable {
 
 struct Module {
   std::string text;
-  int arch = 0;
+  // 10 for PTX 1.0, and 90 for sm_90 and sm_90a, of which the latter runs on no
+  // other architecture.
+  int version = 0, arch = 0;
+  bool isSpecific = false;
   std::vector<Instruction> code;
   std::vector<Function> functions;
   std::vector<SharedVariable> shared;
