@@ -9,7 +9,13 @@
 // Loads the CUDA driver where there is one, on the first use of a CUDA device,
 // and gives its memory and copies. RELAX_CUDA_DRIVER names another library to
 // load. Work goes to the primary context of a device, as that of other
-// libraries in the process does, in the order of its default stream.
+// libraries in the process does, on the stream that the caller has set for this
+// thread in tvm-ffi (that of PyTorch, where its tensors are arguments), or the
+// default one.
+//
+// All work of a device is in order, on whatever streams: memory that one call
+// releases is that of the next one. So where another stream is next, the device
+// is waited for, which needs no stream or event of a caller to live on.
 //
 // Rationale: the driver is part of the system, so the same runtime serves
 // machines with and without one. No header of CUDA is needed to build it.
@@ -18,8 +24,11 @@
 
 #include "Pool.h"
 
+#include <tvm/ffi/extra/c_env_api.h>
+
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <vector>
 #if !defined(_WIN32)
 #include <dlfcn.h>
@@ -85,6 +94,9 @@ struct Driver {
   CUresult (*cuMemcpyHtoD)(CUdeviceptr to, const void *from, size_t bytes);
   CUresult (*cuMemcpyDtoH)(void *to, CUdeviceptr from, size_t bytes);
   CUresult (*cuMemcpyDtoD)(CUdeviceptr to, CUdeviceptr from, size_t bytes);
+  CUresult (*cuMemcpyAsync)(CUdeviceptr to, CUdeviceptr from, size_t bytes,
+                            CUstream stream);
+  CUresult (*cuStreamSynchronize)(CUstream stream);
   CUresult (*cuModuleLoadDataEx)(CUmodule *module, const void *image,
                                  unsigned numOptions, CUjit_option *options,
                                  void **values);
@@ -161,6 +173,8 @@ std::string Driver::load(const char *library) {
   FIND(cuMemcpyDtoH, "cuMemcpyDtoH_v2");
   FIND(cuMemcpyDtoD, "cuMemcpyDtoD_v2");
   FIND(cuMemcpyPeer, "cuMemcpyPeer");
+  FIND(cuMemcpyAsync, "cuMemcpyAsync");
+  FIND(cuStreamSynchronize, "cuStreamSynchronize");
   FIND(cuModuleLoadDataEx, "cuModuleLoadDataEx");
   FIND(cuModuleGetFunction, "cuModuleGetFunction");
   FIND(cuFuncSetAttribute, "cuFuncSetAttribute");
@@ -231,6 +245,7 @@ public:
   std::string copy(void *to, const Device &toDevice, const void *from,
                    const Device &fromDevice, size_t bytes) override;
   std::string synchronize() override;
+  std::string follow(void **stream) override;
   std::string load(const char *image, void **module) override;
   std::string findKernel(void *module, const char *name,
                          void **kernel) override;
@@ -243,16 +258,20 @@ public:
 
 private:
   class Current;
+  class Work;
   class Graph;
   std::string explain(CUresult result, const char *image) const;
   CUresult copyHere(void *to, const Device &toDevice, const void *from,
-                    const Device &fromDevice, size_t bytes);
+                    const Device &fromDevice, size_t bytes, CUstream stream);
 
   const Driver &driver;
   Pool memory;
   std::once_flag once;
   std::string wrong;
   CUcontext context = nullptr;
+  // What begins work holds the lock: no other stream is next meanwhile.
+  std::mutex order;
+  CUstream last = nullptr;
 };
 
 // Makes the context of a device that of this thread, for a while.
@@ -273,6 +292,29 @@ private:
 
 public:
   const CUresult result;
+};
+
+// Begins work of a device on the stream of this thread.
+class CudaDevice::Work {
+public:
+  explicit Work(CudaDevice &device)
+      : guard(device.order), current(device),
+        stream(static_cast<CUstream>(
+            TVMFFIEnvGetStream(kDLCUDA, device.id.device_id))),
+        result(current.result) {
+    if (RELAX_LIKELY(stream == device.last) || result != CUDA_SUCCESS)
+      return;
+    result = device.driver.cuCtxSynchronize();
+    device.last = stream;
+  }
+
+private:
+  std::lock_guard<std::mutex> guard;
+  Current current;
+
+public:
+  const CUstream stream;
+  CUresult result;
 };
 
 } // namespace
@@ -297,10 +339,17 @@ void CudaDevice::release(void *data, size_t) noexcept {
     driver.cuMemFree(remote(data));
 }
 
-// Copies within the memory of devices do not wait by themselves.
+// Copies within the memory of devices do not wait by themselves, and none do on
+// a stream of a caller.
 CUresult CudaDevice::copyHere(void *to, const Device &toDevice,
                               const void *from, const Device &fromDevice,
-                              size_t bytes) {
+                              size_t bytes, CUstream stream) {
+  if (stream &&
+      (toDevice.isHost() || fromDevice.isHost() || &toDevice == &fromDevice)) {
+    CUresult begun =
+        driver.cuMemcpyAsync(remote(to), remote(from), bytes, stream);
+    return begun == CUDA_SUCCESS ? driver.cuStreamSynchronize(stream) : begun;
+  }
   if (fromDevice.isHost())
     return driver.cuMemcpyHtoD(remote(to), from, bytes);
   if (toDevice.isHost())
@@ -318,10 +367,16 @@ CUresult CudaDevice::copyHere(void *to, const Device &toDevice,
 
 std::string CudaDevice::copy(void *to, const Device &toDevice, const void *from,
                              const Device &fromDevice, size_t bytes) {
-  Current current(*this);
-  CUresult result = current.result;
+  // Work of another device goes on by itself.
+  for (const Device *other : {&toDevice, &fromDevice})
+    if (other != this && !other->isHost())
+      if (std::string wrong = const_cast<Device *>(other)->synchronize();
+          !wrong.empty())
+        return wrong;
+  Work work(*this);
+  CUresult result = work.result;
   if (result == CUDA_SUCCESS)
-    result = copyHere(to, toDevice, from, fromDevice, bytes);
+    result = copyHere(to, toDevice, from, fromDevice, bytes, work.stream);
   return driver.words(result, "copy", id);
 }
 
@@ -331,6 +386,12 @@ std::string CudaDevice::synchronize() {
   if (result == CUDA_SUCCESS)
     result = driver.cuCtxSynchronize();
   return driver.words(result, "wait", id);
+}
+
+std::string CudaDevice::follow(void **stream) {
+  Work work(*this);
+  *stream = work.stream;
+  return driver.words(work.result, "wait", id);
 }
 
 //===----------------------------------------------------------------------===//
@@ -436,8 +497,8 @@ std::string CudaDevice::launch(void *kernel, const char *name,
     return deviceText(id) + ": cannot launch kernel '" + name +
            "': " + sizesText(launch) + " are more than a device can have";
   Params params(launch);
-  Current current(*this);
-  CUresult result = current.result;
+  Work work(*this);
+  CUresult result = work.result;
   if (launch.sharedBytes > kSharedBytes && result == CUDA_SUCCESS)
     result = driver.cuFuncSetAttribute(
         static_cast<CUfunction>(kernel),
@@ -448,7 +509,7 @@ std::string CudaDevice::launch(void *kernel, const char *name,
         static_cast<CUfunction>(kernel), size(launch.blocks[0]),
         size(launch.blocks[1]), size(launch.blocks[2]), size(launch.threads[0]),
         size(launch.threads[1]), size(launch.threads[2]),
-        size(launch.sharedBytes), /*stream=*/nullptr, params.data(),
+        size(launch.sharedBytes), work.stream, params.data(),
         /*extra=*/nullptr);
   if (RELAX_LIKELY(result == CUDA_SUCCESS))
     return "";
@@ -464,7 +525,7 @@ std::string CudaDevice::launch(void *kernel, const char *name,
 //===----------------------------------------------------------------------===//
 
 // A graph, each of whose nodes depends on the one before, and what is made of
-// it. The stream of the device orders it among other work.
+// it. The stream that it is launched on orders it among other work.
 class CudaDevice::Graph final : public DeviceGraph {
 public:
   explicit Graph(CudaDevice &device) : device(device), driver(device.driver) {}
@@ -564,10 +625,10 @@ std::string CudaDevice::Graph::update(size_t index,
 }
 
 std::string CudaDevice::Graph::launch() {
-  Current current(device);
-  CUresult result = current.result;
+  Work work(device);
+  CUresult result = work.result;
   if (RELAX_LIKELY(result == CUDA_SUCCESS))
-    result = driver.cuGraphLaunch(exec, /*stream=*/nullptr);
+    result = driver.cuGraphLaunch(exec, work.stream);
   if (RELAX_LIKELY(result == CUDA_SUCCESS))
     return "";
   return driver.words(result,

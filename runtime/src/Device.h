@@ -115,6 +115,13 @@ public:
   // Waits for all work on the device. Returns what went wrong.
   virtual std::string synchronize() = 0;
 
+  // Lets work that others put on the stream of this thread, which is returned,
+  // come after that of other streams. Returns what went wrong.
+  virtual std::string follow(void **stream) {
+    *stream = nullptr;
+    return "";
+  }
+
   // Loads an image of kernels: PTX for CUDA, as text that ends with a zero;
   // SPIR-V for OpenCL, after its size in 8 bytes. It stays until the process
   // ends. Returns what went wrong.

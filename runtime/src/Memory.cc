@@ -117,6 +117,21 @@ static void synchronize(DLDevice device) {
       relax_device_synchronize(device.device_type, device.device_id));
 }
 
+// The address of the stream of this thread, whose work comes after all else
+// that the device has to do.
+static int64_t followStreams(DLDevice device) {
+  void *stream = nullptr;
+  TVM_FFI_CHECK_SAFE_CALL(
+      withDevice(device.device_type, device.device_id, [&](Device &found) {
+        std::string wrong = found.follow(&stream);
+        if (wrong.empty())
+          return 0;
+        raiseText("RuntimeError", wrong.c_str());
+        return -1;
+      }));
+  return reinterpret_cast<intptr_t>(stream);
+}
+
 static bool hasDevice(DLDevice device) { return findDevice(device) != nullptr; }
 
 TVM_FFI_STATIC_INIT_BLOCK() {
@@ -126,6 +141,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("relax_mlir.runtime.release_memory", releaseMemory)
       .def("relax_mlir.runtime.set_memory_limit", setLimit)
       .def("relax_mlir.runtime.synchronize", synchronize)
+      .def("relax_mlir.runtime.follow_streams", followStreams)
       .def("relax_mlir.runtime.has_device", hasDevice)
       .def("relax_mlir.runtime.fail_allocation_after", failAfter);
 }

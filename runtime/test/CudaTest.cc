@@ -14,6 +14,8 @@
 
 #include "Program.h"
 
+#include <tvm/ffi/extra/c_env_api.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -268,6 +270,9 @@ struct Launches {
   const char *(*name)();
   const unsigned *(*sizes)();
   const int64_t *(*params)();
+  void *(*stream)();
+  int (*waits)();
+  void *(*makeStream)();
 };
 
 // The variables of a program for one kernel.
@@ -295,6 +300,9 @@ static Launches findLaunches() {
   find(result.name, "relax_ptx_launch_name");
   find(result.sizes, "relax_ptx_launch_sizes");
   find(result.params, "relax_ptx_launch_params");
+  find(result.stream, "relax_ptx_launch_stream");
+  find(result.waits, "relax_ptx_waits");
+  find(result.makeStream, "relax_ptx_make_stream");
   return result;
 }
 
@@ -319,6 +327,39 @@ static void testLaunches() {
   CHECK_TEXT(seen.name(), "g");
   CHECK(caches.launch(kImage, "f", sizes, other) == 0);
   CHECK(seen.modules() == before + (other ? 2 : 1));
+}
+
+static void setStream(void *stream) {
+  CHECK(TVMFFIEnvSetStream(kDLCUDA, 0, stream, nullptr) == 0);
+}
+
+// Work goes to the stream of the caller. Where another one is next, the device
+// is waited for, since memory of the work before may be used again.
+static void testStreams() {
+  Launches seen = findLaunches();
+  void *first = seen.makeStream(), *second = seen.makeStream();
+  const int64_t sizes[] = {1, 1, 1, 32, 1, 1, 0};
+  Caches caches;
+  int before = seen.waits();
+  auto check = [&](void *stream, int waits) {
+    CHECK(caches.launch(kImage, "f", sizes) == 0);
+    CHECK(seen.stream() == stream);
+    CHECK(seen.waits() == before + waits);
+  };
+  check(nullptr, 0);
+  setStream(first);
+  check(first, 1);
+  check(first, 1);
+  setStream(second);
+  check(second, 2);
+  Slot slot(makeTensor({2})), moved, copy;
+  CHECK(toDevice(moved, slot, kDLCUDA, 0) == 0);
+  CHECK(toDevice(copy, moved, kDLCPU, 0) == 0);
+  check(second, 2);
+  std::thread([&] { check(nullptr, 3); }).join(); // a stream is of a thread
+  check(second, 4);
+  setStream(nullptr);
+  check(nullptr, 5);
 }
 
 static void checkLaunchFails(const char *image, const char *name,
@@ -416,6 +457,7 @@ int main(int argc, char **argv) {
     testCudaBoolean();
     testCudaThreads();
     testLaunches();
+    testStreams();
     testFailedLaunches();
     testDeviceScratch();
     testConstantCopies();

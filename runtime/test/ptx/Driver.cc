@@ -27,6 +27,7 @@
 #include "Driver.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -216,7 +217,13 @@ EXPORT Result cuCtxGetDevice(int *device) {
   *device = currentContext()->device;
   return kSuccess;
 }
+static std::atomic<int> numWaits{0};
+
+// How often a device was waited for.
+EXPORT int relax_ptx_waits() { return numWaits; }
+
 EXPORT Result cuCtxSynchronize() {
+  ++numWaits;
   return currentContext() ? kSuccess : kContext;
 }
 
@@ -308,6 +315,16 @@ EXPORT Result cuMemcpyPeer(uint64_t to, Context *toContext, uint64_t from,
   return cuMemcpyDtoD_v2(to, from, bytes);
 }
 
+// Which memory is of a device, its address says.
+EXPORT Result cuMemcpyAsync(uint64_t to, uint64_t from, size_t bytes,
+                            Stream *stream) {
+  return enqueue(stream, [=] {
+    Lock guard(driver().lock);
+    void *there = bytesAt(to, bytes), *here = bytesAt(from, bytes);
+    return copyBytes(there ? there : reinterpret_cast<void *>(to),
+                     here ? here : reinterpret_cast<void *>(from), bytes);
+  });
+}
 EXPORT Result cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes,
                                    Stream *stream) {
   return enqueue(stream, [=] { return cuMemcpyHtoD_v2(to, from, bytes); });

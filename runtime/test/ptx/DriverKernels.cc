@@ -32,9 +32,12 @@ static std::atomic<long long> numLaunches{0}, numCalls{0}, numSteps{0};
 static std::vector<unsigned> launchSizes;
 static std::vector<int64_t> launchParams;
 static std::string launchName;
+static Stream *launchStream = nullptr;
 
 EXPORT int relax_ptx_modules() { return numModules; }
 EXPORT const char *relax_ptx_launch_name() { return launchName.c_str(); }
+EXPORT Stream *relax_ptx_launch_stream() { return launchStream; }
+EXPORT Stream *relax_ptx_make_stream() { return new Stream{nullptr}; }
 EXPORT const unsigned *relax_ptx_launch_sizes() { return launchSizes.data(); }
 EXPORT const int64_t *relax_ptx_launch_params() { return launchParams.data(); }
 
@@ -329,6 +332,7 @@ EXPORT Result cuLaunchKernel(Kernel *kernel, unsigned gridX, unsigned gridY,
   if (refused)
     return refused;
   ++numCalls;
+  launchStream = stream;
   return enqueue(stream, std::move(step));
 }
 
