@@ -1,5 +1,8 @@
 """Parts of models on devices, or on the interpreter of PTX, compared with PyTorch."""
 
+import ctypes
+import os
+
 import numpy as np
 import pytest
 import relax_mlir as relax
@@ -91,30 +94,59 @@ def export(model, args, shapes=None):
     return from_exported_program(program, unwrap_unit_return_tuple=True)
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_residual_block(way, kind, tmp_path):
+def residual():
+    """Return a model, its program, and arguments."""
     torch.manual_seed(0)
     model = Residual().eval()
-    main = load(way, export(model, (torch.randn(2, 8, 12, 12),)), tmp_path, kind)
-    check(main, model, torch.randn(2, 8, 12, 12))
+    args = (torch.randn(2, 8, 12, 12),)
+    return model, export(model, args), [args]
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_transformer_layer_of_any_length(way, kind, tmp_path):
+def transformer_of_any_length():
     model = transformer()
     program = export(model, (torch.randn(2, 9, 32),), ({1: N},))
-    main = load(way, program, tmp_path, kind)
-    for length in (5, 33):
-        check(main, model, torch.randn(2, length, 32))
+    return model, program, [(torch.randn(2, length, 32),) for length in (5, 33)]
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_decode_step_with_a_cache_that_grows(way, kind, tmp_path):
+def decode():
     torch.manual_seed(0)
     model = Decode().eval()
-    cache = (torch.randn(1, 4, 7, 16), torch.randn(1, 4, 7, 16))
-    program = export(model, (torch.randn(1, 1, 64), *cache), ({}, {2: N}, {2: N}))
+    arguments = [
+        (torch.randn(1, 1, 64), torch.randn(1, 4, length, 16), torch.randn(1, 4, length, 16))
+        for length in (3, 40)
+    ]
+    program = export(model, arguments[0], ({}, {2: N}, {2: N}))
+    return model, program, arguments
+
+
+#: Each model with its fused groups, and with the launches of a call.
+MODELS = {residual: (3, 3), transformer_of_any_length: (16, 22), decode: (9, 21)}
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("way", WAYS)
+def test_models(way, model, kind, tmp_path):
+    module, program, arguments = model()
     main = load(way, program, tmp_path, kind)
-    for length in (3, 40):
-        cache = (torch.randn(1, 4, length, 16), torch.randn(1, 4, length, 16))
-        check(main, model, torch.randn(1, 1, 64), *cache)
+    for args in arguments:
+        check(main, module, *args)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_launches_of_a_call(model, tmp_path):
+    """A group is one launch, but for products with a softmax between them, and concatenations."""
+    driver = os.environ.get("RELAX_CUDA_DRIVER", "")
+    if "relax_ptx_driver" not in driver:
+        pytest.skip("needs the interpreter of PTX, which counts launches")
+    counter = ctypes.CDLL(driver)
+    _, program, arguments = model()
+    ex = relax.compile(program, target="cuda", dump_phases=tmp_path)
+    (legalized,) = tmp_path.glob("*-legalize.mlir")
+    main = relax.VirtualMachine(ex)["main"]
+    counts = set()
+    for args in arguments:
+        moved = [relax_runtime.tensor(arg.numpy(), "cuda:0") for arg in args]
+        counter.relax_ptx_reset()
+        main(*moved)
+        counts.add((legalized.read_text().count("relax.call_tir "), counter.relax_ptx_calls()))
+    assert counts == {MODELS[model]}
