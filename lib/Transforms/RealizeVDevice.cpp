@@ -12,7 +12,8 @@
 // ends, and two different ones on one edge are an error.
 //
 // A hint counts as a tensor on its device; at the end it becomes a move, or
-// goes. A constant has no device: each use on a device gets a moved one.
+// goes. A constant has no device, and neither has a number that becomes a
+// tensor: each use on a device gets a moved one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -71,7 +72,7 @@ private:
   LogicalResult fillResult(FuncOp func, Type like, Operation *user,
                            Location from);
   LogicalResult link(OpOperand &use, Value other);
-  Value moveConstant(ConstantOp constant, FlatSymbolRefAttr vdevice);
+  Value moveConstant(Value constant, FlatSymbolRefAttr vdevice);
   LogicalResult reportConflict(Operation *user, VDeviceConflict conflict,
                                Location first, Location second);
   /// Where the device of a value was decided.
@@ -111,6 +112,14 @@ static bool isOperator(Operation *op) {
 /// Calls of packed functions: what they return is as declared.
 static bool isPackedCall(Operation *op) {
   return isa<CallPackedOp, CallPurePackedOp, CallInplacePackedOp>(op);
+}
+
+/// Whether an operation makes a tensor of the host without one: a constant, or
+/// the call that makes a tensor of a number.
+static bool isConstant(Operation *op) {
+  auto call = dyn_cast_or_null<CallPurePackedOp>(op);
+  return isa_and_nonnull<ConstantOp>(op) ||
+         (call && call.getCallee() == "relax_mlir.run.scalar_tensor");
 }
 
 /// The first device that a tensor, or one in a tuple, names.
@@ -171,11 +180,10 @@ LogicalResult Realizer::fill(Value value, Type like, Operation *user,
 }
 
 LogicalResult Realizer::fill(OpOperand &use, Type like, Location from) {
-  auto constant = use.get().getDefiningOp<ConstantOp>();
-  if (!constant)
+  if (!isConstant(use.get().getDefiningOp()))
     return fill(use.get(), like, use.getOwner(), from);
   if (FlatSymbolRefAttr vdevice = firstVDevice(like))
-    use.set(moveConstant(constant, vdevice));
+    use.set(moveConstant(use.get(), vdevice));
   return success();
 }
 
@@ -207,28 +215,29 @@ LogicalResult Realizer::link(OpOperand &use, Value other) {
 }
 
 /// A constant on a device: one for all its uses there.
-Value Realizer::moveConstant(ConstantOp constant, FlatSymbolRefAttr vdevice) {
+Value Realizer::moveConstant(Value constant, FlatSymbolRefAttr vdevice) {
   changed = true;
-  for (Operation *user : constant.getResult().getUsers())
+  for (Operation *user : constant.getUsers())
     if (auto move = dyn_cast<ToVDeviceOp>(user);
         move && move.getVdeviceAttr() == vdevice &&
-        move == constant->getNextNode())
+        move == constant.getDefiningOp()->getNextNode())
       return move.getResult();
   OpBuilder builder(constant.getContext());
-  builder.setInsertionPointAfter(constant);
-  return ToVDeviceOp::create(builder, constant.getLoc(), constant.getResult(),
-                             vdevice);
+  builder.setInsertionPointAfterValue(constant);
+  return ToVDeviceOp::create(builder, constant.getLoc(), constant, vdevice);
 }
 
 /// A constant that is declared to be on a device is made and moved there.
 void Realizer::moveConstants() {
-  module.walk([&](ConstantOp constant) {
-    Value value = constant.getResult();
+  module.walk([&](Operation *op) {
+    if (!isConstant(op))
+      return;
+    Value value = op->getResult(0);
     FlatSymbolRefAttr vdevice = firstVDevice(value.getType());
     if (!vdevice)
       return;
     value.setType(eraseVDevices(value.getType()));
-    Value moved = moveConstant(constant, vdevice);
+    Value moved = moveConstant(value, vdevice);
     value.replaceAllUsesExcept(moved, moved.getDefiningOp());
   });
 }

@@ -132,6 +132,18 @@ relax.func @DR02_constant(%x: !relax.tensor<[2], f32, @cpu1>) -> !relax.object {
   relax.return %1 : !relax.tensor<[2], f32>
 }
 
+// So does a number that becomes a tensor.
+// CHECK-LABEL: relax.func @number
+// CHECK: %[[N:.*]] = relax.call_pure_packed "relax_mlir.run.scalar_tensor"({{.*}}) : ({{.*}}) -> !relax.tensor<[], f32>
+// CHECK-NEXT: %[[M:.*]] = relax.to_vdevice %[[N]] to @cpu1 : !relax.tensor<[], f32>
+// CHECK: relax.add %x, %[[M]]
+relax.func @number(%x: !relax.tensor<[2], f32, @cpu1>, %n: !relax.prim<f32>) -> !relax.object {
+  %dtype = relax.dtype f32
+  %0 = relax.call_pure_packed "relax_mlir.run.scalar_tensor"(%n, %dtype) : (!relax.prim<f32>, !relax.object) -> !relax.tensor<[], f32>
+  %1 = relax.add %x, %0 : (!relax.tensor<[2], f32, @cpu1>, !relax.tensor<[], f32>) -> !relax.tensor<[2], f32>
+  relax.return %1 : !relax.tensor<[2], f32>
+}
+
 // A constant that is declared to be on a device is moved there.
 // CHECK-LABEL: relax.func @DR02_declared
 // CHECK: %[[C:.*]] = relax.constant

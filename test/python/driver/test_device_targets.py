@@ -7,6 +7,7 @@ import pytest
 import relax_mlir as relax
 import relax_runtime
 from relax_mlir import op
+from relax_mlir.script import from_source
 from relax_mlir.target import Target
 
 MODES = ("compiled", "bytecode")
@@ -106,6 +107,19 @@ def test_native_is_the_gpu_of_the_driver(capability, arch, monkeypatch):
 def test_wrong_targets(target, words):
     with pytest.raises(ValueError, match=words):
         relax.compile(layer(), target=target)
+
+
+@needs_cuda
+@pytest.mark.parametrize("mode", MODES)
+def test_a_number_becomes_a_tensor_of_the_device(mode):
+    program = from_source("""
+@R.function
+def main(x: R.Tensor((3,), "float32"), value: R.Prim("float32")):
+    return R.add(x, R.full(R.shape([3]), value, "float32"))
+""")
+    main = relax.VirtualMachine(relax.compile(program, target="cuda", exec_mode=mode))["main"]
+    result = main(relax_runtime.tensor(np.arange(3, dtype="float32"), "cuda:0"), 2.5)
+    assert relax_runtime.tensor(result, "cpu").tolist() == [2.5, 3.5, 4.5]
 
 
 @needs_cuda
