@@ -77,6 +77,29 @@ struct BarrierPattern : OpConversionPattern<gpu::BarrierOp> {
   }
 };
 
+/// Upstream has a pattern for indices with signs alone.
+struct IndexCastUIPattern : OpConversionPattern<arith::IndexCastUIOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(arith::IndexCastUIOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Type type = getTypeConverter()->convertType(op.getType());
+    Value value = adaptor.getIn();
+    if (!type)
+      return failure();
+    if (value.getType() == type)
+      rewriter.replaceOp(op, value);
+    else if (value.getType().isInteger(1))
+      rewriter.replaceOpWithNewOp<spirv::SelectOp>(
+          op, value, spirv::ConstantOp::getOne(type, op.getLoc(), rewriter),
+          spirv::ConstantOp::getZero(type, op.getLoc(), rewriter));
+    else
+      rewriter.replaceOpWithNewOp<spirv::UConvertOp>(op, type, value);
+    return success();
+  }
+};
+
 /// Numbers of a type that SPIR-V has not are their bits.
 struct BitsConstantPattern : OpConversionPattern<arith::ConstantOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -185,8 +208,8 @@ LogicalResult RelaxConvertGPUToSPIRVPass::convertOps(spirv::ModuleOp module,
   populateMathToSPIRVPatterns(converter, patterns);
   populateVectorToSPIRVPatterns(converter, patterns);
   ub::populateUBToSPIRVConversionPatterns(converter, patterns);
-  patterns.add<BarrierPattern, BitsConstantPattern>(converter, &getContext(),
-                                                    /*benefit=*/10);
+  patterns.add<BarrierPattern, BitsConstantPattern, IndexCastUIPattern>(
+      converter, &getContext(), /*benefit=*/10);
   std::unique_ptr<SPIRVConversionTarget> target =
       SPIRVConversionTarget::get(env);
   // Those of arguments of blocks, which nothing uses in the end.

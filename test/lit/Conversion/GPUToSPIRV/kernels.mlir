@@ -94,3 +94,29 @@ gpu.module @functions attributes {spirv.target_env = #env} {
     gpu.return
   }
 }
+
+// -----
+
+#env = #spirv.target_env<#spirv.vce<v1.0, [Kernel, Addresses, Int64, Int8, Int16], []>, #spirv.resource_limits<>>
+
+// Indices without signs: of booleans, of fewer bits, and to fewer bits.
+// CHECK-LABEL: spirv.module @spirv_unsigned
+// CHECK-DAG: %[[ZERO:.*]] = spirv.Constant 0 : i64
+// CHECK-DAG: %[[ONE:.*]] = spirv.Constant 1 : i64
+// CHECK: spirv.Select %{{.*}}, %[[ONE]], %[[ZERO]] : i1, i64
+// CHECK: spirv.UConvert %{{.*}} : i32 to i64
+// CHECK: spirv.UConvert %{{.*}} : i64 to i32
+gpu.module @unsigned attributes {spirv.target_env = #env} {
+  gpu.func @f(%x: memref<?xi32>) kernel {
+    %i = gpu.thread_id x
+    %word = memref.load %x[%i] : memref<?xi32>
+    %c0 = arith.constant 0 : i32
+    %is = arith.cmpi slt, %word, %c0 : i32
+    %0 = arith.index_castui %is : i1 to index
+    %1 = arith.index_castui %word : i32 to index
+    %2 = arith.addi %0, %1 : index
+    %3 = arith.index_castui %2 : index to i32
+    memref.store %3, %x[%i] : memref<?xi32>
+    gpu.return
+  }
+}
