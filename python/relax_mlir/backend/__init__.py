@@ -13,6 +13,7 @@ from ..transform import FusionPattern, PatternCheckContext
 from . import patterns as patterns
 from .costs import Cost, CostCache
 from .cublas import partition_for_cublas
+from .cuda_tile import partition_for_cuda_tile
 from .dnnl import partition_for_dnnl
 from .measure import keep_faster, measure
 from .pattern_registry import get_pattern, get_patterns_with_prefix, register_patterns
@@ -36,6 +37,7 @@ __all__ = [
     "keep_faster",
     "measure",
     "partition_for_cublas",
+    "partition_for_cuda_tile",
     "partition_for_dnnl",
     "register_codegen",
     "register_loader",

@@ -1,17 +1,60 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products with what follows them, as data: what codegens of such read of functions."""
+"""Products with what follows them: patterns, and what codegens of such read of functions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from mlir import ir
 
+from ..transform import FusionPattern, PatternCheckContext
+from .patterns import Annotated, make_matmul_pattern, make_residual_block_pattern
 from .region import Region, Step, constant_of
 from .utils import is_bias_of, is_transposition
+
+
+def product_patterns(
+    codegen: str, activations: Iterable[str], check: Callable[[PatternCheckContext], bool]
+) -> list[FusionPattern]:
+    """Return the patterns of products of matrices, transposed or not, and what may follow.
+
+    Parameters
+    ----------
+    codegen : str
+    activations : iterable of str
+        The names of operations, after a bias of a number for each column and a sum.
+    check : callable
+        Says of the parts "lhs", "rhs", "root" (the product), "bias" and "residual" whether the
+        codegen computes a match.
+
+    Returns
+    -------
+    list of FusionPattern
+        The smallest first: later ones are tried first.
+    """
+    flags = (False, True)
+    choices = itertools.product(flags, flags, flags, flags, (None, *activations))
+    rows = sorted(choices, key=lambda row: sum(map(bool, row)))
+    return [FusionPattern(f"{codegen}.{_name(*row)}", *_pattern(*row), check) for row in rows]
+
+
+def _name(left: bool, right: bool, bias: bool, residual: bool, activation: str | None) -> str:
+    words = ["transposed_lhs"] * left + ["transposed"] * right + ["bias"] * bias
+    words += ["residual"] * residual + ([activation.removeprefix("relax.")] if activation else [])
+    return "_".join(["matmul", *words])
+
+
+def _pattern(
+    left: bool, right: bool, bias: bool, residual: bool, activation: str | None
+) -> Annotated:
+    """Return the pattern of a product, and of what follows it."""
+    first = None if residual else activation
+    made = make_matmul_pattern(bias, first, transposed_rhs=right, transposed_lhs=left)
+    return make_residual_block_pattern(made, activation=activation) if residual else made
 
 
 class Slots:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection
 from typing import Any
 
@@ -146,3 +147,19 @@ def is_product_of_tensors(
     if "bias" in found and not is_bias_of(found["bias"], product, kind):
         return False
     return addend not in found or have_same_shape(found[addend], product)
+
+
+def has_strided_batches(op: ir.Operation) -> bool:
+    """Say whether each operand is a matrix, or has a matrix for each one of the result."""
+    result: Any = op.results[0].type
+    wanted = _batch(result.shape)
+    for operand in op.operands:
+        type_: Any = operand.type
+        if len(type_.shape) < 2 or _batch(type_.shape) not in ([], wanted):
+            return False
+    return True
+
+
+def _batch(shape: Any) -> list[Any]:
+    """Return the dimensions before those of a matrix, without ones at the beginning."""
+    return list(itertools.dropwhile(lambda dim: dim.value == 1, list(shape)[:-2]))

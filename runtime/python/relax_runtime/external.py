@@ -23,7 +23,7 @@ import numpy as np
 import tvm_ffi
 
 # The modules that make functions of what codegens wrote: each has a function ``load``.
-_LOADERS = {"cublas": "relax_runtime.cublas"}
+_LOADERS = {"cublas": "relax_runtime.cublas", "cuda_tile": "relax_runtime.cuda_tile"}
 
 # Held by no other thread in a child of a fork.
 _lock = threading.RLock()

@@ -22,9 +22,9 @@ from relax_mlir import backend, op
 from relax_mlir.backend import partition_for_cublas
 from relax_mlir.dpl import is_op, wildcard
 from relax_mlir.transform import FuseOpsByPattern, MergeCompositeFunctions, RunCodegen
-from relax_runtime import cublas
+from relax_runtime import cublas, cuda_functions
 from relax_runtime.cublas import execution, library
-from relax_runtime.cublas.products import sizes_of
+from relax_runtime.product_sizes import sizes_of
 
 needs_device = pytest.mark.skipif(
     not relax_runtime.has_device("cuda:0") or shutil.which("cc") is None,
@@ -332,7 +332,7 @@ def test_rf15_the_runtime_alone_runs_saved_programs(
 @needs_device
 def test_rf15_products_are_described_once(fake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """For each list of shapes, of which the last are kept; what is dropped is given back."""
-    monkeypatch.setattr(execution, "MAX_PRODUCTS", 2)
+    monkeypatch.setattr(cuda_functions, "MAX_CALLS", 2)
     main = relax.VirtualMachine(relax.compile(linear()[0], target="cuda"))["main"]
 
     def count(rows: int) -> int:
@@ -593,7 +593,7 @@ def test_rf15_finds_cublas_that_is_open(fake_path: Path) -> None:
 
 
 def test_rf15_a_driver_that_is_not_there(tmp_path: Path) -> None:
-    program = "from relax_runtime.cublas.driver import Device\nDevice(0)"
+    program = "from relax_runtime.cuda_driver import Device\nDevice(0)"
     made = run(program, RELAX_CUDA_DRIVER=str(tmp_path / "libcuda.so.1"))
     assert "DriverError: expected the CUDA driver, but it cannot be opened: " in made.stderr
 

@@ -4,18 +4,16 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from typing import Any
 
-from mlir import ir
 from relax_runtime.cublas.products import ACTIVATIONS, DTYPES
 
 from ...core.ir_module import IRModule, ModuleLike
-from ...transform import FuseOpsByPattern, FusionPattern, PatternCheckContext
+from ...transform import FuseOpsByPattern, PatternCheckContext
 from ..pattern_registry import get_patterns_with_prefix, register_patterns
-from ..patterns import make_matmul_pattern, make_residual_block_pattern
-from ..utils import is_product_of_tensors
+from ..products import product_patterns
+from ..utils import has_strided_batches, is_product_of_tensors
 from .codegen import TF32
 
 
@@ -83,43 +81,7 @@ def _check(context: PatternCheckContext) -> bool:
     product = context.annotated_expr["root"]
     if not is_product_of_tensors(context, product, "residual", DTYPES, ("cuda",)):
         return False
-    return _has_strided_batches(product.owner.operation)
+    return has_strided_batches(product.owner.operation)
 
 
-def _has_strided_batches(op: ir.Operation) -> bool:
-    """Say whether each operand is a matrix, or has a matrix for each one of the result."""
-    result: Any = op.results[0].type
-    wanted = _batch(result.shape)
-    for operand in op.operands:
-        type_: Any = operand.type
-        if len(type_.shape) < 2 or _batch(type_.shape) not in ([], wanted):
-            return False
-    return True
-
-
-def _batch(shape: Any) -> list[Any]:
-    """Return the dimensions before those of a matrix, without ones at the beginning."""
-    return list(itertools.dropwhile(lambda dim: dim.value == 1, list(shape)[:-2]))
-
-
-def _pattern(
-    left: bool, right: bool, bias: bool, residual: bool, activation: str | None
-) -> FusionPattern:
-    """Return the pattern of a product, and of what follows it."""
-    first = None if residual else activation
-    made = make_matmul_pattern(bias, first, transposed_rhs=right, transposed_lhs=left)
-    if residual:
-        made = make_residual_block_pattern(made, activation=activation)
-    words = ["transposed_lhs"] * left + ["transposed"] * right + ["bias"] * bias
-    words += ["residual"] * residual + ([activation.removeprefix("relax.")] if activation else [])
-    return FusionPattern("_".join(["cublas.matmul", *words]), *made, _check)
-
-
-def _patterns() -> list[FusionPattern]:
-    """Return all patterns, the smallest first: later ones are tried first."""
-    flags = (False, True)
-    choices = itertools.product(flags, flags, flags, flags, (None, *ACTIVATIONS))
-    return [_pattern(*row) for row in sorted(choices, key=lambda row: sum(map(bool, row)))]
-
-
-register_patterns(_patterns())
+register_patterns(product_patterns("cublas", ACTIVATIONS, _check))

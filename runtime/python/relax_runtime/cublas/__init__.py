@@ -9,7 +9,7 @@ of an installed package of PyPI such as ``nvidia-cublas``, or that of the system
 The modules need ``ctypes`` and NumPy alone, so that programs run where there is no compiler.
 """
 
-from .driver import DriverError
+from ..cuda_driver import DriverError
 from .execution import CublasFunction, load
 from .library import CublasError, is_available, version
 

@@ -5,28 +5,20 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import external
-from .driver import Device, DriverError
+from ..cuda_driver import Device, DriverError
+from ..cuda_functions import CudaFunction
+from ..product_sizes import sizes_of
 from .library import CublasError
 from .library import load as load_library
-from .products import DTYPES, WORKSPACE, Product, sizes_of
-
-# The number of lists of shapes for which a function keeps products.
-MAX_PRODUCTS = 256
-
-# The kind of device, as DLPack numbers them.
-_CUDA = 2
+from .products import DTYPES, WORKSPACE, Product
 
 _OPERANDS = ("src", "weights", "bias", "sum")
-
-# Addresses that are multiples of more are as good.
-_MOST_ALIGNED = 256
 
 
 class _Place:
@@ -68,11 +60,8 @@ def _place(index: int) -> _Place:
         return _places[index]
 
 
-class CublasFunction:
-    """A packed function: its arguments are tensors of a CUDA device, then the one to fill.
-
-    Several threads may call it at once. It begins its work on the default stream, as kernels of
-    programs do, and does not wait for it.
+class CublasFunction(CudaFunction):
+    """A packed function that cuBLASLt computes; see `CudaFunction`.
 
     Parameters
     ----------
@@ -92,99 +81,32 @@ class CublasFunction:
     'f'
     """
 
+    library = "cuBLASLt"
+    errors = (CublasError, DriverError)
+
     def __init__(self, program: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-        self.symbol: str = program["symbol"]
-        self._program = program
-        operands = {name: program[name] for name in _OPERANDS if program[name] is not None}
-        # The numbers of arguments, and constants.
-        self._places = {
-            name: int(slot.removeprefix("arg"))
-            for name, slot in operands.items()
-            if slot not in arrays
-        }
-        self._places["out"] = program["params"]
-        self._arrays = {name: arrays[slot] for name, slot in operands.items() if slot in arrays}
-        self._constants: dict[int, dict[str, int]] = {}
-        self._calls: OrderedDict[Any, _Call] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def __call__(self, *tensors: Any) -> None:
-        """Compute the result, which is the last argument.
-
-        Raises
-        ------
-        RuntimeError
-            If the library or the device is missing, or a call of it fails.
-        ValueError
-            If a tensor is on another device, or has gaps.
-        """
-        device = tensors[-1].__dlpack_device__()
-        addresses, key, bits = [], [device], _MOST_ALIGNED
-        for tensor in tensors:
-            if tensor.__dlpack_device__() != device or not tensor.is_contiguous():
-                self._refuse(tensor, device)
-            address = tensor.data_ptr()
-            bits |= address
-            addresses.append(address)
-            key.append(tensor.shape)
-        key.append(bits & -bits)
-        try:
-            with self._lock:
-                self._find(tuple(key), tensors)(addresses)
-        except (CublasError, DriverError) as error:
-            words = self._words([tensor.shape for tensor in tensors])
-            raise type(error)(f"{self.symbol}: {error}, for {words}, on cuda:{device[1]}") from None
-
-    def _refuse(self, tensor: Any, device: tuple[int, int]) -> None:
-        """Raise ValueError for a tensor that the library does not take."""
-        if device[0] != _CUDA or tensor.__dlpack_device__() != device:
-            raise ValueError(
-                f"{self.symbol}: cuBLASLt expected tensors of one CUDA device, but got one on "
-                f"{tensor.device}"
-            )
-        raise ValueError(
-            f"{self.symbol}: cuBLASLt expected tensors without gaps, but got one of shape "
-            f"{tuple(tensor.shape)} with strides {tuple(tensor.strides)}"
-        )
-
-    def _find(self, key: tuple[Any, ...], tensors: Sequence[Any]) -> _Call:
-        """Return the call for a device, shapes and an alignment."""
-        found = self._calls.get(key)
-        if found is not None:
-            self._calls.move_to_end(key)
-            return found
-        (kind, device), *shapes, alignment = key
-        if kind != _CUDA:
-            self._refuse(tensors[-1], key[0])
-        made = self._make(_place(int(device)), int(device), shapes, alignment)
-        self._calls[key] = made
-        if len(self._calls) > MAX_PRODUCTS:
-            self._calls.popitem(last=False)
-        return made
+        super().__init__(program, arrays, _OPERANDS)
 
     def _shapes(self, shapes: Sequence[Sequence[int]]) -> list[Sequence[int]]:
         """Return the shapes of both matrices."""
-        return [
-            self._arrays[name].shape if name in self._arrays else shapes[self._places[name]]
-            for name in ("src", "weights")
-        ]
+        return [self.shape_of(name, shapes) for name in ("src", "weights")]
 
-    def _words(self, shapes: Sequence[Sequence[int]]) -> str:
+    def words(self, shapes: Sequence[Sequence[int]]) -> str:
+        """Return the sizes of a product."""
         lhs, rhs = self._shapes(shapes)
         sizes = sizes_of(lhs, rhs, shapes[-1], self._program["transposed"])
         return f"a product of {self._program['dtype']}, {sizes}"
 
-    def _make(
-        self, place: _Place, device: int, shapes: Sequence[Sequence[int]], alignment: int
-    ) -> _Call:
+    def prepare(self, device: int, shapes: Sequence[Sequence[int]], alignment: int) -> _Call:
         """Return the call for shapes on a device."""
+        place = _place(device)
         out = shapes[-1]
         if 0 in out:
             return _Call(place, None, {}, {})
         lhs, rhs = self._shapes(shapes)
         left, right = self._program["transposed"]
         with place.device:
-            fixed = dict(self._constants_on(place, device))
+            fixed = dict(self.constants_on(place.device, device))
             if lhs[-2 if left else -1] == 0:  # the library wants sums: of one product of zeros
                 m, n = out[-2:]
                 lhs, rhs = (1, m) if left else (m, 1), (n, 1) if right else (1, n)
@@ -195,15 +117,6 @@ class CublasFunction:
             if made.workspace:
                 made.set_workspace(place.workspace())
             return _Call(place, made, self._places, fixed)
-
-    def _constants_on(self, place: _Place, device: int) -> dict[str, int]:
-        """Return the addresses of constants on a device, as multiples of 256 bytes."""
-        if device not in self._constants:
-            self._constants[device] = {
-                name: place.device.copy(array.ctypes.data, array.nbytes)
-                for name, array in self._arrays.items()
-            }
-        return self._constants[device]
 
 
 class _Call:

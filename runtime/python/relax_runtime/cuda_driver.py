@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The driver of CUDA: contexts of devices, and memory that functions keep.
+"""The driver of CUDA: contexts of devices, memory that functions keep, and kernels.
 
 The runtime opens the same library, and uses the same contexts: the primary ones.
 """
@@ -28,7 +28,18 @@ _FUNCTIONS: dict[str, list[Any]] = {
     "cuMemAlloc_v2": [ctypes.POINTER(_ADDRESS), _SIZE],
     "cuMemcpyHtoD_v2": [_ADDRESS, _POINTER, _SIZE],
     "cuMemsetD8_v2": [_ADDRESS, ctypes.c_ubyte, _SIZE],
+    "cuDriverGetVersion": [ctypes.POINTER(ctypes.c_int)],
+    "cuDeviceGetAttribute": [ctypes.POINTER(ctypes.c_int), ctypes.c_int, ctypes.c_int],
+    "cuModuleLoadDataEx": [_OUT, _POINTER, ctypes.c_uint, _POINTER, _POINTER],
+    "cuModuleGetFunction": [_OUT, _POINTER, ctypes.c_char_p],
+    "cuLaunchKernel": [_POINTER, *([ctypes.c_uint] * 7), _POINTER, _POINTER, _POINTER],
 }
+
+# CUdevice_attribute: the two numbers of a compute capability.
+_CAPABILITY = (75, 76)
+# CUjit_option
+_ERROR_LOG, _ERROR_LOG_SIZE = 5, 6
+_LOG_BYTES = 8192
 
 
 class DriverError(RuntimeError):
@@ -93,6 +104,7 @@ class Device:
         self._driver = _driver()
         device, context = ctypes.c_int(), ctypes.c_void_p()
         self._call("cuDeviceGet", ctypes.byref(device), index, what="find the device")
+        self._index = device.value
         what = "make a context"
         self._call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device.value, what=what)
         self._context = context
@@ -131,7 +143,7 @@ class Device:
     def zeros(self, size: int) -> int:
         """Return the address of new memory with zeros; see `allocate`."""
         address = self.allocate(size)
-        self._call("cuMemsetD8_v2", address, 0, size, what="clear memory")
+        self.clear(address, size)
         return address
 
     def copy(self, address: int, size: int) -> int:
@@ -140,3 +152,79 @@ class Device:
         if size:
             self._call("cuMemcpyHtoD_v2", made, address, size, what="copy constants to memory")
         return made
+
+    def clear(self, address: int, size: int) -> None:
+        """Begin to fill memory of the device with zeros, on the default stream."""
+        self._call("cuMemsetD8_v2", address, 0, size, what="clear memory")
+
+    def capability(self) -> int:
+        """Return the compute capability, such as 90 for 9.0."""
+        numbers = [ctypes.c_int(), ctypes.c_int()]
+        for number, which in zip(numbers, _CAPABILITY, strict=True):
+            given = (ctypes.byref(number), which, self._index)
+            self._call("cuDeviceGetAttribute", *given, what="ask for the compute capability")
+        return 10 * numbers[0].value + numbers[1].value
+
+    def load(self, image: bytes) -> int:
+        """Return a module of kernels, which is kept as long as the process.
+
+        Parameters
+        ----------
+        image : bytes
+            What a compiler has made for the device.
+
+        Raises
+        ------
+        DriverError
+            If the driver does not take it, with what the driver says.
+        """
+        module = ctypes.c_void_p()
+        log = ctypes.create_string_buffer(_LOG_BYTES)
+        options = (ctypes.c_int * 2)(_ERROR_LOG, _ERROR_LOG_SIZE)
+        values = (ctypes.c_void_p * 2)(ctypes.addressof(log), _LOG_BYTES)
+        given = (ctypes.byref(module), image, len(options), options, values)
+        try:
+            self._call("cuModuleLoadDataEx", *given, what="load kernels into the context")
+        except DriverError as error:
+            words = log.value.decode(errors="replace").strip()
+            raise DriverError(f"{error}: {words}" if words else str(error)) from None
+        return module.value or 0
+
+    def kernel(self, module: int, name: str) -> int:
+        """Return a kernel of a module."""
+        found = ctypes.c_void_p()
+        given = (ctypes.byref(found), module, name.encode())
+        self._call("cuModuleGetFunction", *given, what=f"find the kernel '{name}'")
+        return found.value or 0
+
+    def launch(self, kernel: int, grid: int, block: int, arguments: Any) -> None:
+        """Begin to run a kernel on the default stream.
+
+        Parameters
+        ----------
+        kernel, grid, block : int
+            How many blocks there are, and how many threads a block has.
+        arguments : array of ctypes.c_void_p
+            Where each argument is.
+        """
+        self._driver.call(
+            "cuLaunchKernel",
+            kernel,
+            *(grid, 1, 1),
+            *(block, 1, 1),
+            *(0, None, arguments, None),
+            what=f"launch a kernel on {self.name}",
+        )
+
+
+def driver_version() -> int:
+    """Return the newest version of CUDA that the driver knows, such as 13000 for 13.0.
+
+    Raises
+    ------
+    DriverError
+        If there is no driver.
+    """
+    version = ctypes.c_int()
+    _driver().call("cuDriverGetVersion", ctypes.byref(version), what="ask for the driver's version")
+    return version.value

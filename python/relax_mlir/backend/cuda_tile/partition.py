@@ -1,0 +1,114 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What kernels of CUDA Tile IR compute of a program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...core.ir_module import IRModule, ModuleLike
+from ...dpl import is_op, wildcard
+from ...transform import FuseOpsByPattern, FusionPattern, PatternCheckContext
+from ..pattern_registry import get_patterns_with_prefix, register_patterns
+from ..products import product_patterns
+from ..utils import has_strided_batches, is_product_of_tensors, is_tensor_of
+from .kernels import ACTIVATIONS
+
+#: The data types of operands.
+DTYPES = ("float16", "bfloat16")
+#: How many features a head has at most.
+MOST_FEATURES = 256
+
+_DEVICES = ("cuda",)
+
+
+def partition_for_cuda_tile(mod: ModuleLike, bind_constants: bool = False) -> IRModule:
+    """Make functions of what kernels of CUDA Tile IR compute, with the attribute ``Codegen``.
+
+    Products of matrices (`matmul`, also of transposed ones and of batches) of ``float16`` and
+    ``bfloat16``, whose sums are ``float32``, each with a bias, a sum with a tensor of the same
+    shape, and `relu`, `gelu`, `gelu_tanh`, `silu`, `sigmoid` or `tanh`, where they follow; and
+    `attention`. They are looked for in dataflow blocks, and are functions of their own: what is
+    between them is computed by kernels of the compiler.
+
+    Parameters
+    ----------
+    mod : module
+        It is not changed.
+    bind_constants : bool
+        Whether constant weights are part of the functions, which copy them to the device when they
+        are first called. By default the program has them there.
+
+    Returns
+    -------
+    IRModule
+        `RunCodegen` has the functions compiled, for the architectures of its option, as in
+        ``RunCodegen({"cuda_tile": {"arch": "sm_90"}})``; `compile(target="cuda")` the rest.
+
+    Examples
+    --------
+    >>> from relax_mlir.script import from_source
+    >>> mod = from_source('''
+    ... @I.ir_module
+    ... class Module:
+    ...     @R.function
+    ...     def main(x: R.Tensor(("n", 4), "float16"), w: R.Tensor((8, 4), "float16")):
+    ...         with R.dataflow():
+    ...             y = R.nn.silu(R.matmul(x, R.permute_dims(w)))
+    ...             R.output(y)
+    ...         return y
+    ... ''')
+    >>> [gvar.name for gvar in partition_for_cuda_tile(mod).get_global_vars()]
+    ['main', 'fused_relax_permute_dims_relax_matmul_relax_nn_silu_cuda_tile']
+    """
+    patterns = get_patterns_with_prefix("cuda_tile.")
+    made: Any = FuseOpsByPattern(patterns, bind_constants, annotate_codegen=True)
+    return made(mod)
+
+
+# ---------------------------------------------------------------------------------------------
+# Patterns
+# ---------------------------------------------------------------------------------------------
+
+
+def _check_product(context: PatternCheckContext) -> bool:
+    """Say whether the kernel computes the product that a pattern matched."""
+    product = context.annotated_expr["root"]
+    if not is_product_of_tensors(context, product, "residual", DTYPES, _DEVICES):
+        return False
+    return has_strided_batches(product.owner.operation)
+
+
+def _check_attention(context: PatternCheckContext) -> bool:
+    """Say whether the kernel computes the attention that a pattern matched."""
+    values = [context.matched_expr, *context.annotated_expr.values()]
+    types: list[Any] = [value.type for value in values]
+    if not all(is_tensor_of(type_, DTYPES, _DEVICES) for type_ in types):
+        return False
+    query, key, value = (context.annotated_expr[name].type for name in ("query", "key", "value"))
+    for type_ in (query, value):
+        features = type_.shape[3].value
+        if features is None or not 0 < features <= MOST_FEATURES:
+            return False
+    return all(_shares_heads(query, other) for other in (key, value))
+
+
+def _shares_heads(query: Any, other: Any) -> bool:
+    """Say whether each head of keys or values is that of as many heads of queries."""
+    heads, shared = query.shape[2], other.shape[2]
+    if heads == shared:
+        return True
+    if heads.value is None or shared.value is None:
+        return False
+    return shared.value > 0 and heads.value % shared.value == 0
+
+
+def _attention_pattern(has_bias: bool) -> FusionPattern:
+    names = ["query", "key", "value", *["bias"] * has_bias]
+    parts = {name: wildcard() for name in names}
+    name = "cuda_tile.attention" + "_bias" * has_bias
+    return FusionPattern(name, is_op("relax.attention")(*parts.values()), parts, _check_attention)
+
+
+register_patterns(product_patterns("cuda_tile", ACTIVATIONS, _check_product))
+register_patterns([_attention_pattern(False), _attention_pattern(True)])
