@@ -58,6 +58,7 @@ MODULES = (
     "relax_mlir.dpl",
     "relax_mlir.backend",
     "relax_mlir.backend.cublas",
+    "relax_mlir.backend.cuda_tile",
     "relax_mlir.backend.dnnl",
     "relax_mlir.backend.patterns",
     "relax_mlir.expr_functor",
@@ -79,6 +80,7 @@ MODULES = (
     "relax_mlir.reference.operators",
     "relax_runtime",
     "relax_runtime.cublas",
+    "relax_runtime.cuda_tile",
     "relax_runtime.disco",
     "relax_runtime.packed",
 )

@@ -150,14 +150,19 @@ def is_product_of_tensors(
 
 
 def has_strided_batches(op: ir.Operation) -> bool:
-    """Say whether each operand is a matrix, or has a matrix for each one of the result."""
+    """Say whether each operand is a matrix, or has a matrix for each one of the result.
+
+    Columns of the left ones have to be as many as rows of the right ones, in symbols too: libraries
+    do not compare them when the program runs.
+    """
     result: Any = op.results[0].type
     wanted = _batch(result.shape)
     for operand in op.operands:
         type_: Any = operand.type
         if len(type_.shape) < 2 or _batch(type_.shape) not in ([], wanted):
             return False
-    return True
+    left, right = (list(operand.type.shape) for operand in op.operands)
+    return bool(left[-1] == right[-2])
 
 
 def _batch(shape: Any) -> list[Any]:

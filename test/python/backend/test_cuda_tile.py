@@ -54,6 +54,10 @@ def missing() -> str:
 
 
 needs_compiler = pytest.mark.skipif(not is_available(), reason=missing() or "all is there")
+needs_gpu = pytest.mark.skipif(
+    "relax_ptx" in PTX_DRIVER or not is_available() or not cuda_tile.is_available(),
+    reason="needs a GPU with a driver of CUDA 13.0 or newer, and cuda-tile with tileiras",
+)
 
 
 @pytest.fixture(scope="module")
@@ -137,12 +141,12 @@ def compiled(parts: Any, arch: Any = "sm_90") -> Any:
     return relax.VirtualMachine(relax.compile(made, target="cuda"))["main"]
 
 
-def call(launched: Launches, main: Any, *args: np.ndarray) -> np.ndarray:
+def call(launched: Launches | None, main: Any, *args: np.ndarray) -> np.ndarray:
     """Return what a function computes on the device, as float32."""
     try:
         found = main(*(relax_runtime.tensor(arg, "cuda:0") for arg in args))
     except RuntimeError:
-        if launched.error is not None:
+        if launched is not None and launched.error is not None:
             raise launched.error from None
         raise
     found = relax_runtime.tensor(found, "cpu")
@@ -282,6 +286,24 @@ def test_rf15_tile_batches(name: str, launched: Launches) -> None:
     mod = build(params, lambda x, w, c: op.nn.relu(op.add(op.matmul(x, w), c)))
     x, w, c = wide(*given)
     check(launched, mod, np.maximum(x @ w + c, 0), *given, name="cuda_tile.matmul_bias_relu")
+
+
+@needs_driver
+def test_rf15_tile_batches_of_transposed_matrices(launched: Launches) -> None:
+    """Scores of attention; and one right matrix of many, whose rows are not joined."""
+    x, w = given = arrays((3, 4, 5), (3, 6, 5))
+    params = [tensor("x", "b", 4, 5), tensor("w", "b", 6, 5)]
+    mod = build(params, lambda x, w: op.matmul(x, op.permute_dims(w, (0, 2, 1))))
+    left, right = wide(x, w)
+    expected = left @ right.transpose(0, 2, 1)
+    check(launched, mod, expected, *given, name="cuda_tile.matmul_transposed")
+    x, w = given = arrays((3, 5, 4), (5, 6))
+    params = [tensor("x", "b", 5, 4), tensor("w", 5, 6)]
+    mod = build(params, lambda x, w: op.matmul(op.permute_dims(x, (0, 2, 1)), w))
+    left, right = wide(x, w)
+    expected = left.transpose(0, 2, 1) @ right
+    check(launched, mod, expected, *given, name="cuda_tile.matmul_transposed_lhs")
+    assert [grid for _, _, grid in launched.rows] == [3, 3]
 
 
 @needs_driver
@@ -670,6 +692,26 @@ def test_rf15_tile_programs_are_compiled(tmp_path: Path) -> None:
     assert relax_runtime.load(path) is not None
 
 
+@needs_gpu
+def test_rf15_tile_kernels_on_a_gpu() -> None:
+    """Products and attention at odd sizes, and at those of the kernels for aligned arrays."""
+    params = [tensor("x", "m", "k"), tensor("w", "n", "k"), tensor("b", "n")]
+    write = lambda x, w, b: op.nn.gelu(op.add(op.matmul(x, op.permute_dims(w)), b))  # noqa: E731
+    main = compiled(partition_for_cuda_tile(build(params, write)), "native")
+    for m, k, n in ((5, 7, 3), (130, 72, 136), (300, 65, 257), (2, 0, 5), (0, 3, 2)):
+        args = arrays((m, k), (n, k), (n,))
+        x, w, b = wide(*args)
+        near(call(None, main, *args), activated("nn.gelu", x @ w.T + b), 2e-2)
+    shapes = [("q", "i", 4), ("k", "j", 2), ("v", "j", 2)]
+    for features, given in itertools.product((24, 20), MASKS.values()):
+        params = [tensor(name, "b", size, heads, features) for name, size, heads in shapes]
+        parts = partition_for_cuda_tile(build(params, lambda *x: op.nn.attention(*x, **given)))  # noqa: B023
+        main = compiled(parts, "native")
+        for i, j in (*SIZES, (3, 0)):
+            args = arrays(*((2, {"i": i, "j": j}[size], n, features) for _, size, n in shapes))
+            near(call(None, main, *args), attend(*wide(*args), **given), 1e-2)
+
+
 # ---------------------------------------------------------------------------------------------
 # What is left alone
 # ---------------------------------------------------------------------------------------------
@@ -688,6 +730,7 @@ def test_rf15_leaves_alone_what_tile_kernels_do_not_compute() -> None:
     halves = [tensor("x", 4, 8), tensor("w", 8, 8)]
     stays(halves, lambda x, w: op.matmul(x, w, out_dtype="float32"))
     stays([tensor("x", 4, 8)], op.exp)
+    stays([tensor("x", 4, "k"), tensor("w", "j", 8)], op.matmul)  # sizes to compare
 
 
 def test_rf15_leaves_alone_attention_that_tile_kernels_do_not_compute() -> None:
@@ -696,6 +739,17 @@ def test_rf15_leaves_alone_attention_that_tile_kernels_do_not_compute() -> None:
     stays([tensor(name, 1, 4, 2, "d") for name in "qkv"], op.nn.attention)
     shared = [tensor("q", 1, 4, "h", 16), tensor("k", 1, 4, 1, 16), tensor("v", 1, 4, 1, 16)]
     stays(shared, op.nn.attention)
+    # Sizes that the kernel would have to compare.
+    stays(
+        [tensor(name, 1, size, 2, 16) for name, size in zip("qkv", "ijl", strict=True)],
+        op.nn.attention,
+    )
+    stays(
+        [tensor(name, size, 4, 2, 16) for name, size in zip("qkv", "abb", strict=True)],
+        op.nn.attention,
+    )
+    given = [tensor(name, 1, "n", 2, 16) for name in "qkv"]
+    stays([*given, tensor("bias", 1, 1, "n", "l")], op.nn.attention)
 
 
 def test_rf15_what_tile_kernels_do_not_fuse_stays_outside() -> None:
@@ -837,6 +891,17 @@ def test_rf15_rejects_a_compiler_that_fails(
 def test_rf15_tile_codegen_rejects_options(options: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=f"codegen 'cuda_tile': {words}"):
         RunCodegen({"cuda_tile": options})(linear()[0])
+
+
+@needs_driver
+def test_rf15_tile_kernels_for_this_machine(driver: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from relax_mlir.backend.cuda_tile import codegen
+
+    module = sys.modules[codegen.__module__]
+    set_fake(driver, "capability", 103)
+    monkeypatch.setenv(cuda_driver.VARIABLE, driver._name)
+    assert module._archs({"arch": "native"}) == ["sm_103"]
+    assert module._archs({}) == list(module.DEFAULT_ARCHS)
 
 
 def test_rf15_tile_codegen_rejects_functions_that_it_does_not_know() -> None:

@@ -85,22 +85,30 @@ def _check_attention(context: PatternCheckContext) -> bool:
     types: list[Any] = [value.type for value in values]
     if not all(is_tensor_of(type_, DTYPES, _DEVICES) for type_ in types):
         return False
-    query, key, value = (context.annotated_expr[name].type for name in ("query", "key", "value"))
-    for type_ in (query, value):
-        features = type_.shape[3].value
-        if features is None or not 0 < features <= MOST_FEATURES:
-            return False
-    return all(_shares_heads(query, other) for other in (key, value))
+    query, key, value = (
+        list(context.annotated_expr[name].type.shape) for name in ("query", "key", "value")
+    )
+    if not all(0 < (dims[3].value or 0) <= MOST_FEATURES for dims in (query, value)):
+        return False
+    if not all(_shares_heads(query[2], dims[2]) for dims in (key, value)):
+        return False
+    pairs = [(key[0], query[0]), (value[0], query[0]), (key[3], query[3]), (value[1], key[1])]
+    if "bias" in context.annotated_expr:
+        bias = list(context.annotated_expr["bias"].type.shape)
+        wanted = (query[0], query[2], query[1], key[1])
+        pairs += [pair for pair in zip(bias, wanted, strict=True) if pair[0].value != 1]
+        pairs.append((bias[3], key[1]))  # which a single one is not for several keys
+    # The kernel does not compare them when the program runs.
+    return all(left == right for left, right in pairs)
 
 
-def _shares_heads(query: Any, other: Any) -> bool:
+def _shares_heads(heads: Any, shared: Any) -> bool:
     """Say whether each head of keys or values is that of as many heads of queries."""
-    heads, shared = query.shape[2], other.shape[2]
     if heads == shared:
         return True
     if heads.value is None or shared.value is None:
         return False
-    return shared.value > 0 and heads.value % shared.value == 0
+    return bool(shared.value > 0 and heads.value % shared.value == 0)
 
 
 def _attention_pattern(has_bias: bool) -> FusionPattern:
