@@ -910,9 +910,58 @@ def test_rf15_tile_codegen_rejects_functions_that_it_does_not_know() -> None:
     fused = FuseOpsByPattern(pattern, annotate_codegen=True)(mod)
     with pytest.raises(ValueError, match=r"expected operations that its kernel fuses in 'cuda_til"):
         RunCodegen()(fused)
+    heads = [tensor(name, 1, 4, 2, 16) for name in "qkv"]
+    after = is_op("relax.nn.relu")(is_op("relax.attention")(wildcard(), wildcard(), wildcard()))
+    mod = build(heads, lambda *x: op.nn.relu(op.nn.attention(*x)))
+    fused = FuseOpsByPattern([("cuda_tile.more", after)], annotate_codegen=True)(mod)
+    with pytest.raises(ValueError, match=r"fuses in 'cuda_tile\.more', but got relax\.attention"):
+        RunCodegen()(fused)
     patterns = backend.get_patterns_with_prefix("cuda_tile.")
     mod = build([tensor("x", 4, 8), tensor("w", 8, 8)], lambda x, w: op.matmul(op.matmul(x, w), w))
     merged = MergeCompositeFunctions()(FuseOpsByPattern(patterns)(mod))
     with pytest.raises(ValueError, match=r"expected one product or attention, .* but got 2 steps"):
         RunCodegen()(merged)
     assert "cuda_tile" in backend.codegen_names()
+
+
+MATMUL = is_op("relax.matmul")(wildcard(), wildcard())
+SUM = is_op("relax.add")(MATMUL, wildcard())
+ATTENTION = is_op("relax.attention")(wildcard(), wildcard(), wildcard())
+
+
+@pytest.mark.parametrize(
+    ("pattern", "shapes", "dtype", "words"),
+    [
+        (SUM, [(1, 8), (8, 8), (4, 8)], "float16", "expected a product of the shape of the result"),
+        (SUM, [(4, 8), (8, 8), (4, 1)], "float16", "expected a sum of tensors of one shape, or"),
+        (
+            MATMUL,
+            [(4, 8), (8, 8)],
+            "float32",
+            "expected tensors of float16 or bfloat16, but got !relax",
+        ),
+        (MATMUL, [(8,), (8, 8)], "float16", "expected matrices, one for all of a batch or one for"),
+        (
+            ATTENTION,
+            [(1, 4, 2, 512)] * 3,
+            "float16",
+            "expected attention of heads of 1 to 256 feat",
+        ),
+        (
+            ATTENTION,
+            [(1, 4, 2, "d")] * 3,
+            "float16",
+            "expected attention of heads of 1 to 256 feat",
+        ),
+    ],
+)
+def test_rf15_tile_codegen_rejects_what_other_patterns_match(
+    pattern: Any, shapes: list[Any], dtype: str, words: str
+) -> None:
+    params = [tensor(f"x{i}", *shape, dtype=dtype) for i, shape in enumerate(shapes)]
+    writes = {MATMUL: op.matmul, ATTENTION: op.nn.attention}
+    add = lambda x, y, z: op.add(op.matmul(x, y), z)  # noqa: E731
+    mod = build(params, writes.get(pattern, add))
+    fused = FuseOpsByPattern([("cuda_tile.more", pattern)], annotate_codegen=True)(mod)
+    with pytest.raises(ValueError, match=f"codegen 'cuda_tile': {words}"):
+        RunCodegen()(fused)

@@ -21,10 +21,12 @@ from ..._arguments import shown
 from ...external import ExternalModule, register_codegen, register_loader
 from ...target import Target
 from ..products import ProductReader, Slots
-from ..region import Region
+from ..region import Region, Step
+from ..utils import has_strided_batches, have_same_shape, is_bias_of, is_tensor_of
 from . import compiler
 from .compiler import Kernel
 from .kernels import ACTIVATIONS, MASKS
+from .shapes import DTYPES, MOST_FEATURES, is_attention_of
 
 #: The architectures that kernels are compiled for unless others are given.
 DEFAULT_ARCHS = ("sm_80", "sm_90", "sm_100", "sm_120")
@@ -133,16 +135,52 @@ def _program(
         )
     step = region.steps[0]
     result: Any = step.result.type
+    _check_types(region, step)
     slots = Slots(region, constant_names, arrays)
     row = {"symbol": region.symbol, "params": len(region.params), "dtype": result.dtype}
-    attention = next((op for op in step.ops if op.operation.name == "relax.attention"), None)
-    if attention is not None:
-        operands = [slots(step.source(value)) for value in attention.operation.operands]
+    if [op.operation.name for op in step.ops] == ["relax.attention"]:
+        attention = step.ops[0].operation
+        operands = [slots(step.source(value)) for value in attention.operands]
         return _attention(row, attention, operands)
     reader = _Reader(region, step, slots)
     row |= reader.read()
     product = next(op for op in step.ops if op.operation.name == "relax.matmul")
     return _product(row, product.operation, result)
+
+
+def _check_types(region: Region, step: Step) -> None:
+    """Raise ValueError if a function of others' patterns has tensors that kernels do not take."""
+    start = f"function '{region.symbol}': codegen 'cuda_tile': expected"
+    for value in (step.result, *step.inputs):
+        type_: Any = value.type
+        if not is_tensor_of(type_, DTYPES, ("cuda",)) or type_.dtype != step.result.type.dtype:
+            raise ValueError(f"{start} tensors of {' or '.join(DTYPES)}, but got {type_}")
+    for op in step.ops:
+        if expected := _wanted(op.operation, step.ops[-1].operation.results[0]):
+            types = ", ".join(str(operand.type) for operand in op.operation.operands)
+            raise ValueError(f"{start} {expected}, but got {types}")
+
+
+def _wanted(op: ir.Operation, last: ir.Value) -> str:
+    """Return what operands of an operation have to be; "" if they are.
+
+    Parameters
+    ----------
+    op : mlir.ir.Operation
+    last : mlir.ir.Value
+        The result of the last operation of the function.
+    """
+    operands = list(op.operands)
+    if op.name == "relax.matmul" and not has_strided_batches(op):
+        return "matrices, one for all of a batch or one for each of the result"
+    if op.name == "relax.matmul" and not have_same_shape(op.results[0], last):
+        return "a product of the shape of the result"
+    if op.name == "relax.attention" and not is_attention_of(*operands):
+        return f"attention of heads of 1 to {MOST_FEATURES} features, and sizes that agree"
+    fits = (have_same_shape(x, last) or is_bias_of(x, last, "matmul") for x in operands)
+    if op.name == "relax.add" and not all(fits):
+        return "a sum of tensors of one shape, or of one and a number for each column"
+    return ""
 
 
 def _size(dim: Any) -> int | None:
@@ -181,10 +219,10 @@ def _product(row: dict[str, Any], op: ir.Operation, result: Any) -> tuple[dict[s
 
 
 def _attention(
-    row: dict[str, Any], op: Any, operands: Sequence[str]
+    row: dict[str, Any], op: ir.Operation, operands: Sequence[str]
 ) -> tuple[dict[str, Any], Kernel]:
-    attributes = op.operation.attributes
-    types: list[Any] = [value.type for value in op.operation.operands]
+    attributes = op.attributes
+    types: list[Any] = [value.type for value in op.operands]
     features, values = (int(types[index].shape[3].value) for index in (0, 2))
     scale = attributes["scale"].value if "scale" in attributes else 1 / math.sqrt(features)
     mask = attributes["causal_mask"].value if "causal_mask" in attributes else None
@@ -199,12 +237,8 @@ def _attention(
     is_aligned = features % 8 == 0 and values % 8 == 0
     kernel = Kernel("attention", row["dtype"], (*tile, *wide, *flags), is_aligned)
     given: dict[str, Any] = dict(zip(ATTENTION_OPERANDS, (*operands, None), strict=False))
-    return row | given | {
-        "kind": "attention",
-        "scale": scale,
-        "window": window,
-        "tile": tile,
-    }, kernel
+    given |= {"kind": "attention", "scale": scale, "window": window, "tile": tile}
+    return row | given, kernel
 
 
 register_codegen("cuda_tile", codegen)

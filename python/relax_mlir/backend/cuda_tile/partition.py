@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from relax_runtime.cuda_tile.functions import ATTENTION_OPERANDS
+
 from ...core.ir_module import IRModule, ModuleLike
 from ...dpl import is_op, wildcard
 from ...transform import FuseOpsByPattern, FusionPattern, PatternCheckContext
@@ -13,11 +15,7 @@ from ..pattern_registry import get_patterns_with_prefix, register_patterns
 from ..products import product_patterns
 from ..utils import has_strided_batches, is_product_of_tensors, is_tensor_of
 from .kernels import ACTIVATIONS
-
-#: The data types of operands.
-DTYPES = ("float16", "bfloat16")
-#: How many features a head has at most.
-MOST_FEATURES = 256
+from .shapes import DTYPES, is_attention_of
 
 _DEVICES = ("cuda",)
 
@@ -81,38 +79,16 @@ def _check_product(context: PatternCheckContext) -> bool:
 
 def _check_attention(context: PatternCheckContext) -> bool:
     """Say whether the kernel computes the attention that a pattern matched."""
-    values = [context.matched_expr, *context.annotated_expr.values()]
-    types: list[Any] = [value.type for value in values]
+    found = context.annotated_expr
+    operands = [found[name] for name in ATTENTION_OPERANDS if name in found]
+    types: list[Any] = [value.type for value in (context.matched_expr, *operands)]
     if not all(is_tensor_of(type_, DTYPES, _DEVICES) for type_ in types):
         return False
-    query, key, value = (
-        list(context.annotated_expr[name].type.shape) for name in ("query", "key", "value")
-    )
-    if not all(0 < (dims[3].value or 0) <= MOST_FEATURES for dims in (query, value)):
-        return False
-    if not all(_shares_heads(query[2], dims[2]) for dims in (key, value)):
-        return False
-    pairs = [(key[0], query[0]), (value[0], query[0]), (key[3], query[3]), (value[1], key[1])]
-    if "bias" in context.annotated_expr:
-        bias = list(context.annotated_expr["bias"].type.shape)
-        wanted = (query[0], query[2], query[1], key[1])
-        pairs += [pair for pair in zip(bias, wanted, strict=True) if pair[0].value != 1]
-        pairs.append((bias[3], key[1]))  # which a single one is not for several keys
-    # The kernel does not compare them when the program runs.
-    return all(left == right for left, right in pairs)
-
-
-def _shares_heads(heads: Any, shared: Any) -> bool:
-    """Say whether each head of keys or values is that of as many heads of queries."""
-    if heads == shared:
-        return True
-    if heads.value is None or shared.value is None:
-        return False
-    return bool(shared.value > 0 and heads.value % shared.value == 0)
+    return is_attention_of(*operands)
 
 
 def _attention_pattern(has_bias: bool) -> FusionPattern:
-    names = ["query", "key", "value", *["bias"] * has_bias]
+    names = ATTENTION_OPERANDS if has_bias else ATTENTION_OPERANDS[:-1]
     parts = {name: wildcard() for name in names}
     name = "cuda_tile.attention" + "_bias" * has_bias
     return FusionPattern(name, is_op("relax.attention")(*parts.values()), parts, _check_attention)

@@ -177,7 +177,8 @@ class AttentionFunction(_TileFunction):
             _add_heads(arguments, "bias", self.shape_of("bias", shapes))
         _add_heads(arguments, "out", out)
         arguments.add_float(self._program["scale"] / math.log(2))
-        arguments.add_int(self._program["window"] or 0)
+        # Those who see as many keys see all.
+        arguments.add_int(min(self._program["window"] or 0, query[1] + key[1]))
         row_bytes = math.gcd(query[3], value[3]) * _ITEM_BYTES
         is_aligned = alignment % ALIGNMENT == 0 and row_bytes % ALIGNMENT == 0
         grid = _tiles(out[1], self._program["tile"][0]) * out[0] * out[2]
