@@ -3,7 +3,8 @@
 `save` compiles the programs, for which no device is needed; `measure` runs them on `cuda:0`, where
 PyTorch is, and prints medians and ratios (above 1: faster than PyTorch). Inputs are random, and
 results are compared with PyTorch's in float32. With `--cublas`, products are those of cuBLASLt,
-which PyTorch brings along.
+which PyTorch brings along; with `--tiles`, products and attention of floats of 16 bits are kernels
+of CUDA Tile IR, for the architecture that `--arch` names.
 
     python benchmarks/gpu.py save programs
     python benchmarks/gpu.py measure programs
@@ -194,10 +195,22 @@ def path_of(folder: Path, name: str, dtype: str, graphs: bool) -> Path:
     return folder / f"{name}-{dtype}{GRAPHS if graphs else ''}.rx"
 
 
-def save(folder: Path, names: list[str], target: dict[str, str], cublas: bool) -> None:
-    """Compile all programs, or those that are named; with products of the library, if wanted."""
+def partitioned(mod: Any, library: str, arch: str) -> Any:
+    """Return a program whose products a library computes, if one is named."""
+    from relax_mlir import backend, transform
+
+    if library == "cublas":
+        return transform.RunCodegen()(backend.partition_for_cublas(mod))
+    if library == "cuda_tile":
+        run = transform.RunCodegen({library: {"arch": arch}})
+        return run(backend.partition_for_cuda_tile(mod))
+    return mod
+
+
+def save(folder: Path, names: list[str], target: dict[str, str], library: str) -> None:
+    """Compile all programs, or those that are named; with products of a library, if wanted."""
     import relax_mlir as relax
-    from relax_mlir import backend, op, transform
+    from relax_mlir import op
 
     folder.mkdir(parents=True, exist_ok=True)
     for name in names or CASES:
@@ -212,9 +225,7 @@ def save(folder: Path, names: list[str], target: dict[str, str], cublas: bool) -
                 with builder.dataflow():
                     result = builder.emit_output(case.ours(op, *params))
                 builder.emit_func_output(result)
-            made = builder.get()
-            if cublas:
-                made = transform.RunCodegen()(backend.partition_for_cublas(made))
+            made = partitioned(builder.get(), library, target["arch"])
             for graphs in case.graphs:
                 ex = relax.compile(made, target={"kind": "cuda", **target}, cuda_graph=graphs)
                 ex.save(path_of(folder, name, dtype, graphs))
@@ -288,11 +299,18 @@ def main() -> None:
     parser.add_argument("--case", action="append", choices=list(CASES), default=[])
     parser.add_argument("--host", default="llvm", help="the processor of the machine with the GPU")
     parser.add_argument("--arch", default="sm_80", help="the GPU that code is made for")
-    parser.add_argument("--cublas", action="store_true", help="save programs that call cuBLASLt")
+    libraries = parser.add_mutually_exclusive_group()
+    for name, value, words in (
+        ("--cublas", "cublas", "save programs that call cuBLASLt"),
+        ("--tiles", "cuda_tile", "save programs with kernels of CUDA Tile IR"),
+    ):
+        libraries.add_argument(
+            name, dest="library", action="store_const", const=value, default="", help=words
+        )
     given = parser.parse_args()
     if given.verb == "save":
         target = {"host": given.host, "arch": given.arch}
-        save(given.folder, given.case, target, given.cublas)
+        save(given.folder, given.case, target, given.library)
     else:
         measure(given.folder, given.case)
 
