@@ -3,7 +3,8 @@
 """Kernels of CUDA Tile IR compute products and attention (RF15).
 
 Without a GPU a driver for tests gets the launches, and runs the functions of the kernels in NumPy.
-Where ``cuda-tile`` and ``tileiras`` are installed, the kernels are compiled, too.
+Where ``cuda-tile`` and ``tileiras`` are installed, the kernels are compiled, too, and their Tile IR
+is run in NumPy.
 """
 
 from __future__ import annotations
@@ -336,7 +337,7 @@ def test_rf15_tile_sizes_that_are_known_make_small_tiles(launched: Launches) -> 
     x, w = arrays((1, 24), (24, 40))
     main = compiled(parts)
     near(call(launched, main, x, w), np.matmul(*wide(x, w)), 1e-2)
-    assert launched.kernels[0].constants[:3] == [16, 64, 32]
+    assert launched.kernels[0].constants[:3] == (16, 64, 32)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -690,6 +691,69 @@ def test_rf15_tile_programs_are_compiled(tmp_path: Path) -> None:
     path = tmp_path / "model.rx"
     relax.compile(made, target="cuda").save(path)
     assert relax_runtime.load(path) is not None
+
+
+@pytest.fixture
+def launched_ir(driver: Any, monkeypatch: pytest.MonkeyPatch) -> Launches:
+    """Return what runs the Tile IR of launches in NumPy."""
+    fake_compiler(monkeypatch)
+    made = Launches(driver)
+    made.disassembler = str(Path(compiler.tileiras()).with_name("tileirdisasm"))
+    if not Path(made.disassembler).exists():
+        pytest.skip("needs tileirdisasm, which newer packages of tileiras have")
+    return made
+
+
+@needs_driver
+@needs_compiler
+@pytest.mark.parametrize("activation", [name for name in ACTIVATIONS if name])
+def test_rf15_tile_ir_of_products(activation: str, launched_ir: Launches) -> None:
+    """Transposed or not, with a bias and a sum or without, at aligned and at odd sizes."""
+    number = ACTIVATIONS.index(activation)
+    left, right, has_more = number % 2 == 0, number % 3 == 0, number != 4
+    params = [
+        tensor("x", 2, *(("k", "m") if left else ("m", "k"))),
+        tensor("w", *(("n", "k") if right else ("k", "n"))),
+        *([tensor("c", "n"), tensor("y", 2, "m", "n")] if has_more else []),
+    ]
+
+    def write(x: Any, w: Any, *others: Any) -> Any:
+        x = op.permute_dims(x, (0, 2, 1)) if left else x
+        y = op.matmul(x, op.permute_dims(w) if right else w)
+        for other in others:
+            y = op.add(y, other)
+        name = activation.removeprefix("nn.")
+        return getattr(op.nn if "nn." in activation else op, name)(y)
+
+    main = compiled(partition_for_cuda_tile(build(params, write)))
+    for m, k, n in ((8, 16, 24), (131, 72, 136), (5, 65, 129), (3, 0, 2)):
+        lhs, rhs = (2, k, m) if left else (2, m, k), (n, k) if right else (k, n)
+        args = arrays(lhs, rhs, *([(n,), (2, m, n)] if has_more else []))
+        x, w, *others = wide(*args)
+        product = (x.transpose(0, 2, 1) if left else x) @ (w.T if right else w)
+        expected = activated(activation, product + sum(others))
+        near(call(launched_ir, main, *args), expected, 1e-2)
+    entries = {entry for entry, _, _ in launched_ir.rows}
+    assert entries == {"product", "product_aligned"}
+
+
+@needs_driver
+@needs_compiler
+@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize("features", [24, 20])
+def test_rf15_tile_ir_of_attention(mask: str, features: int, launched_ir: Launches) -> None:
+    """With a bias where there is a mask, which all queries share or not."""
+    given = MASKS[mask]
+    shapes: list[Any] = [("b", "i", 4, features), ("b", "j", 2, features), ("b", "j", 1, 40)]
+    if "causal_mask" in given:
+        shapes.append(("b", 1, "i" if features == 24 else 1, "j"))
+    params = [tensor(f"x{index}", *shape) for index, shape in enumerate(shapes)]
+    main = compiled(partition_for_cuda_tile(build(params, lambda *x: op.nn.attention(*x, **given))))
+    for i, j in SIZES:
+        sizes = {"b": 2, "i": i, "j": j}
+        args = arrays(*([sizes.get(dim, dim) for dim in shape] for shape in shapes))
+        near(call(launched_ir, main, *args), attend(*wide(*args), **given))
+    assert {entry == "attention" for entry, _, _ in launched_ir.rows} == {features == 20}
 
 
 @needs_gpu

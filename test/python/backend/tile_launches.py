@@ -5,12 +5,16 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import json
+import subprocess
+import tempfile
 from collections.abc import Callable
 from dataclasses import astuple
 from typing import Any
 
 import numpy as np
+import tile_ir
 import tile_numpy
 from relax_mlir.backend.cuda_tile import compiler, kernels
 
@@ -44,6 +48,8 @@ class Launches:
     rows : list of (str, str, int)
         The entry, the architecture and the number of blocks of each launch.
     kernels : list of Kernel
+    disassembler : str
+        Which writes the Tile IR that is run; "": the functions of the kernels are run.
     error : Exception or None
         What has failed in a kernel.
     """
@@ -52,6 +58,7 @@ class Launches:
         self._driver = driver
         self.rows: list[tuple[str, str, int]] = []
         self.kernels: list[compiler.Kernel] = []
+        self.disassembler = ""
         self.error: BaseException | None = None
         kind: Callable[..., Any] = ctypes.CFUNCTYPE(
             *(ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_uint),
@@ -68,6 +75,7 @@ class Launches:
         try:
             row, arch = json.loads(image)
             self.rows.append((name.decode(), arch, grid))
+            row[2] = tuple(row[2])
             self.kernels.append(compiler.Kernel(*row))
             self._run(self.kernels[-1], name.decode(), grid, arguments)
         except BaseException as error:
@@ -79,10 +87,26 @@ class Launches:
         reader = _Reader(self._driver, kernel, entry, arguments)
         given = reader.read()
         function = getattr(kernels, kernel.name)
+        code = text_of(kernel, self.disassembler)[entry] if self.disassembler else None
         with np.errstate(all="ignore"):
-            for tile_numpy.block in range(grid):
-                function(*given, *kernel.constants)
+            for block in range(grid):
+                if code is not None:
+                    tile_ir.run(code, reader.flat, block)
+                else:
+                    tile_numpy.block = block
+                    function(*given, *kernel.constants)
         reader.write()
+
+
+@functools.cache
+def text_of(kernel: compiler.Kernel, disassembler: str) -> dict[str, tile_ir.Op]:
+    """Return the Tile IR of a kernel, by entries."""
+    with tempfile.NamedTemporaryFile(suffix=".tileirbc") as file:
+        file.write(compiler.bytecode(kernel))
+        file.flush()
+        command = [disassembler, file.name]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return tile_ir.parse(done.stdout)
 
 
 class _Reader:
@@ -92,11 +116,14 @@ class _Reader:
         self._driver, self._kernel, self._arguments = driver, kernel, arguments
         self._is_aligned = entry != kernel.name
         self._next = 0
+        #: All arguments in order.
+        self.flat: list[Any] = []
         self._out: tuple[np.ndarray, int]
 
     def _value(self, kind: Any) -> Any:
         found = ctypes.cast(self._arguments[self._next], ctypes.POINTER(kind))[0]
         self._next += 1
+        self.flat.append(found)
         return found
 
     def read(self) -> list[Any]:
@@ -125,6 +152,7 @@ class _Reader:
         data = np.empty(count, dtype_of(self._kernel.dtype))
         assert self._driver.cuMemcpyDtoH_v2(data.ctypes.data, address, data.nbytes) == 0
         self._out = (data, address)  # the last one is the result
+        self.flat[-1 - 2 * rank] = tile_ir.Pointer(address, data)
         return tile_numpy.Array(data, shape, strides)
 
     def write(self) -> None:

@@ -126,20 +126,21 @@ def _matrix(
 
 def _activated(x: Any, activation: Any) -> Any:
     """Return what an activation makes of a tile of float32."""
+    y = x
     if activation == 1:
-        return ct.maximum(x, 0.0, propagate_nan=True)
-    if activation == 2:
-        return x * _normal_distribution(x)
-    if activation == 3:
+        y = ct.maximum(x, 0.0, propagate_nan=True)
+    elif activation == 2:
+        y = x * _normal_distribution(x)
+    elif activation == 3:
         inner = _SQRT_2_BY_PI * (x + 0.044715 * x * x * x)
-        return 0.5 * x * (1.0 + ct.tanh(inner))
-    if activation == 4:
-        return x / (1.0 + ct.exp(-x))
-    if activation == 5:
-        return 1.0 / (1.0 + ct.exp(-x))
-    if activation == 6:
-        return ct.tanh(x)
-    return x
+        y = 0.5 * x * (1.0 + ct.tanh(inner))
+    elif activation == 4:
+        y = x / (1.0 + ct.exp(-x))
+    elif activation == 5:
+        y = 1.0 / (1.0 + ct.exp(-x))
+    elif activation == 6:
+        y = ct.tanh(x)
+    return y  # one return: several would be a loop in Tile IR
 
 
 def _normal_distribution(x: Any) -> Any:
