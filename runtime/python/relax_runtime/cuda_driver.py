@@ -27,7 +27,8 @@ _FUNCTIONS: dict[str, list[Any]] = {
     "cuDevicePrimaryCtxRetain": [_OUT, ctypes.c_int],
     "cuMemAlloc_v2": [ctypes.POINTER(_ADDRESS), _SIZE],
     "cuMemcpyHtoD_v2": [_ADDRESS, _POINTER, _SIZE],
-    "cuMemsetD8_v2": [_ADDRESS, ctypes.c_ubyte, _SIZE],
+    "cuMemsetD8Async": [_ADDRESS, ctypes.c_ubyte, _SIZE, _POINTER],
+    "cuCtxSynchronize": [],
     "cuDriverGetVersion": [ctypes.POINTER(ctypes.c_int)],
     "cuDeviceGetAttribute": [ctypes.POINTER(ctypes.c_int), ctypes.c_int, ctypes.c_int],
     "cuModuleLoadDataEx": [_OUT, _POINTER, ctypes.c_uint, _POINTER, _POINTER],
@@ -143,7 +144,8 @@ class Device:
     def zeros(self, size: int) -> int:
         """Return the address of new memory with zeros; see `allocate`."""
         address = self.allocate(size)
-        self.clear(address, size)
+        self.clear(address, size, 0)
+        self._call("cuCtxSynchronize", what="wait for memory")
         return address
 
     def copy(self, address: int, size: int) -> int:
@@ -151,11 +153,12 @@ class Device:
         made = self.allocate(size)
         if size:
             self._call("cuMemcpyHtoD_v2", made, address, size, what="copy constants to memory")
+            self._call("cuCtxSynchronize", what="wait for constants in memory")
         return made
 
-    def clear(self, address: int, size: int) -> None:
-        """Begin to fill memory of the device with zeros, on the default stream."""
-        self._call("cuMemsetD8_v2", address, 0, size, what="clear memory")
+    def clear(self, address: int, size: int, stream: int) -> None:
+        """Begin to fill memory of the device with zeros, on a stream."""
+        self._call("cuMemsetD8Async", address, 0, size, stream, what="clear memory")
 
     def capability(self) -> int:
         """Return the compute capability, such as 90 for 9.0."""
@@ -197,8 +200,8 @@ class Device:
         self._call("cuModuleGetFunction", *given, what=f"find the kernel '{name}'")
         return found.value or 0
 
-    def launch(self, kernel: int, grid: int, block: int, arguments: Any) -> None:
-        """Begin to run a kernel on the default stream.
+    def launch(self, kernel: int, grid: int, block: int, arguments: Any, stream: int) -> None:
+        """Begin to run a kernel on a stream.
 
         Parameters
         ----------
@@ -206,13 +209,15 @@ class Device:
             How many blocks there are, and how many threads a block has.
         arguments : array of ctypes.c_void_p
             Where each argument is.
+        stream : int
+            Its address; 0 is the default stream.
         """
         self._driver.call(
             "cuLaunchKernel",
             kernel,
             *(grid, 1, 1),
             *(block, 1, 1),
-            *(0, None, arguments, None),
+            *(0, stream, arguments, None),
             what=f"launch a kernel on {self.name}",
         )
 

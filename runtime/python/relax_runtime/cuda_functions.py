@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ._ffi import runtime_function
 from .cuda_driver import Device, DriverError
 
 #: The number of lists of shapes for which a function keeps what it has prepared.
@@ -22,15 +23,17 @@ _CUDA = 2
 # Addresses that are multiples of more are as good.
 _MOST_ALIGNED = 256
 
-#: Begins to compute, from the addresses of the arguments.
-Call = Callable[[Sequence[int]], None]
+#: Begins to compute, from the addresses of the arguments, on a stream.
+Call = Callable[[Sequence[int], int], None]
+
+_follow_streams = runtime_function("follow_streams")
 
 
 class CudaFunction:
     """A packed function: its arguments are tensors of a CUDA device, then the one to fill.
 
-    Several threads may call it at once. It begins its work on the default stream, as kernels of
-    programs do, and does not wait for it.
+    Several threads may call it at once. It begins its work on the stream of the thread, as kernels
+    of programs do, and does not wait for it.
 
     Parameters
     ----------
@@ -79,7 +82,7 @@ class CudaFunction:
         ValueError
             If a tensor is on another device, or has gaps.
         """
-        device = tensors[-1].__dlpack_device__()
+        place, device = tensors[-1].device, tensors[-1].__dlpack_device__()
         addresses, key, bits = [], [device], _MOST_ALIGNED
         for tensor in tensors:
             if tensor.__dlpack_device__() != device or not tensor.is_contiguous():
@@ -91,7 +94,9 @@ class CudaFunction:
         key.append(bits & -bits)
         try:
             with self._lock:
-                self._find(tuple(key), tensors)(addresses)
+                call = self._find(tuple(key), tensors)
+                call(addresses, _follow_streams(place))
+                _follow_streams(place)  # another thread may have used another one meanwhile
         except self.errors as error:
             words = self.words([tensor.shape for tensor in tensors])
             raise type(error)(f"{self.symbol}: {error}, for {words}, on cuda:{device[1]}") from None

@@ -385,6 +385,22 @@ def test_rf15_addresses_that_are_less_aligned(fake: Any) -> None:
 
 
 @needs_device
+def test_rf15_products_on_the_stream_of_the_caller(fake: Any) -> None:
+    import tvm_ffi
+
+    if "relax_ptx_driver" not in os.environ.get("RELAX_CUDA_DRIVER", ""):
+        pytest.skip("needs the interpreter of PTX, which makes streams")
+    make = ctypes.CDLL(os.environ["RELAX_CUDA_DRIVER"]).relax_ptx_make_stream
+    make.restype = ctypes.c_void_p
+    given = device_tensors(*arrays((4, 3), (3, 8), (4, 8)))
+    stream = make()
+    for expected in (stream, None):
+        with tvm_ffi.use_raw_stream(given[0].device, expected or 0):
+            call({}, *given)
+        assert ctypes.c_void_p.in_dll(fake, "fake_stream").value == expected
+
+
+@needs_device
 def test_rf15_products_on_another_device(fake: Any) -> None:
     """Each device has a handle of the library, in its own context."""
     if not relax_runtime.has_device("cuda:1"):

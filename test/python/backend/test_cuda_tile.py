@@ -26,6 +26,7 @@ import relax_mlir as relax
 import relax_runtime
 import tile_launches
 import tile_numpy
+import tvm_ffi
 from relax_mlir import backend, op
 from relax_mlir.backend import partition_for_cuda_tile
 from relax_mlir.backend.cuda_tile import compiler, is_available, kernels
@@ -528,6 +529,18 @@ def function(**changes: Any) -> Any:
 
 def device_tensors(*given: np.ndarray, device: str = "cuda:0") -> list[Any]:
     return [relax_runtime.tensor(each, device) for each in given]
+
+
+@needs_driver
+def test_rf15_tile_launches_on_the_stream_of_the_caller(launched: Launches) -> None:
+    make = ctypes.CDLL(PTX_DRIVER).relax_ptx_make_stream
+    make.restype = ctypes.c_void_p
+    given = device_tensors(*arrays((4, 8), (8, 8), (4, 8)))
+    stream = make()
+    for expected in (stream, None):
+        with tvm_ffi.use_raw_stream(given[0].device, expected or 0):
+            function()(*given)
+        assert ctypes.c_void_p.in_dll(launched._driver, "fake_stream").value == expected
 
 
 @needs_driver

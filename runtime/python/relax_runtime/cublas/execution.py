@@ -157,8 +157,8 @@ class _Call:
             if name != "bias" and name not in fixed
         ]
 
-    def __call__(self, addresses: Sequence[int]) -> None:
-        """Begin to compute, from the addresses of the arguments."""
+    def __call__(self, addresses: Sequence[int], stream: int) -> None:
+        """Begin to compute, from the addresses of the arguments, on a stream."""
         product = self._product
         if product is None:
             return
@@ -167,7 +167,7 @@ class _Call:
         with self._device:
             if self._bias is not None:
                 product.set_bias(addresses[self._bias])
-            product.run()
+            product.run(stream)
 
 
 def load(state: bytes) -> dict[str, CublasFunction]:

@@ -195,14 +195,20 @@ class Product:
         status = self._library.set_description(*self._bias_arguments)
         check("MatmulDescSetAttribute", status)
 
-    def run(self) -> None:
-        """Begin to compute the product of what is at the addresses, on the default stream.
+    def run(self, stream: int) -> None:
+        """Begin to compute the product of what is at the addresses.
+
+        Parameters
+        ----------
+        stream : int
+            Its address; 0 is the default stream.
 
         Raises
         ------
         CublasError
             If it does not begin.
         """
+        self._arguments[-1].value = stream
         status = self._library.matmul(*self._arguments)
         if status:
             check("Matmul", status)

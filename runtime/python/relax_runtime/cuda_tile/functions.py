@@ -63,7 +63,7 @@ class _TileFunction(CudaFunction):
         return Launch(place, kernel, grid, arguments, self._places, fixed)
 
 
-def _nothing(_: Sequence[int]) -> None:
+def _nothing(addresses: Sequence[int], stream: int) -> None:
     """Compute a result without elements."""
 
 
@@ -188,9 +188,9 @@ class AttentionFunction(_TileFunction):
         """Return what fills the result with zeros: queries without keys get these."""
         index = self._places["out"]
 
-        def call(addresses: Sequence[int]) -> None:
+        def call(addresses: Sequence[int], stream: int) -> None:
             with place.device:
-                place.device.clear(addresses[index], size)
+                place.device.clear(addresses[index], size, stream)
 
         return call
 

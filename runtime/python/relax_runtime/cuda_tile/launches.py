@@ -234,9 +234,9 @@ class Launch:
             cell.value = fixed.get(name, 0)
         self._moving = [(cell, places[name]) for name, cell in arguments.cells if name not in fixed]
 
-    def __call__(self, addresses: Sequence[int]) -> None:
-        """Begin to compute, from the addresses of the arguments."""
+    def __call__(self, addresses: Sequence[int], stream: int) -> None:
+        """Begin to compute, from the addresses of the arguments, on a stream."""
         for cell, index in self._moving:
             cell.value = addresses[index]
         with self._device:
-            self._device.launch(self._kernel, self._grid, _THREADS, self._pointers)
+            self._device.launch(self._kernel, self._grid, _THREADS, self._pointers, stream)
