@@ -119,18 +119,19 @@ void mlir::relax::launchElements(linalg::GenericOp op) {
                launched.getThreadIds().x);
            Value end = inside.min(
                count, inside.add(begin, kThreads * (unroll - 1) + 1));
-           auto run = [&](IndexBuilder &in, bool isSmall) {
-             emitPlaces(in, body, begin, end, in.index(kThreads), unroll,
+           // Quotients of 64 bits are calls, around which registers are few.
+           auto run = [&](IndexBuilder &in, bool isSmall, int64_t iterations) {
+             emitPlaces(in, body, begin, end, in.index(kThreads), iterations,
                         [&](IndexBuilder &loop, Value place) {
                           return delinearize(loop, place, sizes, isSmall);
                         });
            };
            if (sizes.size() <= 1)
-             return run(inside, /*isSmall=*/false);
+             return run(inside, /*isSmall=*/false, unroll);
            inside.branch(
                inside.isAtMost(count, INT32_MAX - kThreads * unroll),
-               [&](IndexBuilder &in) { run(in, /*isSmall=*/true); },
-               [&](IndexBuilder &in) { run(in, /*isSmall=*/false); });
+               [&](IndexBuilder &in) { run(in, /*isSmall=*/true, unroll); },
+               [&](IndexBuilder &in) { run(in, /*isSmall=*/false, 1); });
          });
   op.erase();
 }
