@@ -21,8 +21,8 @@ import relax_mlir as relax
 #: The architectures that programs for `sm_80` run on, and that are tried.
 ARCHS = ("sm_80", "sm_90", "sm_100")
 
-#: The bytes that a thread of any program may keep in memory: quotients of 64 bits and of float64 are
-#: calls for the assembler, around which a few values may go there and back.
+#: The bytes that a thread of any program may keep in memory: quotients of 64 bits, and of float64,
+#: are calls for the assembler, around which a few values may go there and back.
 MOST_SPILLS = 64
 
 _KERNEL = re.compile(

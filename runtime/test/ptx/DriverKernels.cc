@@ -20,6 +20,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <set>
 
 using namespace relax_ptx;
 
@@ -32,6 +33,7 @@ static std::atomic<long long> numLaunches{0}, numCalls{0}, numSteps{0};
 static std::vector<unsigned> launchSizes;
 static std::vector<int64_t> launchParams;
 static std::string launchName;
+static std::set<std::string> launchNames;
 static Stream *launchStream = nullptr;
 
 EXPORT int relax_ptx_modules() { return numModules; }
@@ -41,12 +43,22 @@ EXPORT Stream *relax_ptx_make_stream() { return new Stream{nullptr}; }
 EXPORT const unsigned *relax_ptx_launch_sizes() { return launchSizes.data(); }
 EXPORT const int64_t *relax_ptx_launch_params() { return launchParams.data(); }
 
-// Kernels that ran, calls that launched one, and instructions of warps, since
-// the start or the last reset.
+// Kernels that ran, their names, calls that launched one, and instructions of
+// warps, since the start or the last reset.
 EXPORT long long relax_ptx_launches() { return numLaunches; }
+EXPORT const char *relax_ptx_launch_names() {
+  static std::string lines;
+  lines.clear();
+  for (const std::string &name : launchNames)
+    lines += name + "\n";
+  return lines.c_str();
+}
 EXPORT long long relax_ptx_calls() { return numCalls; }
 EXPORT long long relax_ptx_steps() { return numSteps; }
-EXPORT void relax_ptx_reset() { numLaunches = numCalls = numSteps = 0; }
+EXPORT void relax_ptx_reset() {
+  numLaunches = numCalls = numSteps = 0;
+  launchNames.clear();
+}
 
 //===----------------------------------------------------------------------===//
 // Modules
@@ -313,6 +325,7 @@ Result relax_ptx::prepareLaunch(Kernel *kernel, const LaunchSizes &sizes,
                                "': " + (extra ? "extra parameters" : refused));
   Lock guard(driver().lock);
   launchName = kernel->entry->name;
+  launchNames.insert(launchName);
   launchSizes = {sizes.grid[0],    sizes.grid[1],  sizes.grid[2],
                  sizes.block[0],   sizes.block[1], sizes.block[2],
                  sizes.sharedBytes};

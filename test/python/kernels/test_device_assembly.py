@@ -12,6 +12,8 @@ MATRICES = [("m", "k"), ("k", "n")]
 TRANSPOSED = [("m", "k"), ("n", "k")]
 IMAGE = [("b", 64, "h", "w"), (64, 64, 3, 3)]
 HEADS = [("b", "q", 8, 64), ("b", "s", 8, 64), ("b", "s", 8, 64)]
+LONG_HEADS = [("b", "q", 8, 128), ("b", "s", 8, 128), ("b", "s", 8, 128)]
+QUERY = [("b", 1, 8, 128), ("b", "s", 8, 128), ("b", "s", 8, 128)]
 TF32 = {"tf32": True}
 WARPGROUPS = {"target": "cuda -arch=sm_90a"}
 
@@ -35,6 +37,8 @@ PROGRAMS = {
     "product_wgmma": (op.matmul, "float16", MATRICES, WARPGROUPS),
     "linear_wgmma": (linear, "float16", TRANSPOSED, WARPGROUPS),
     "attention": (op.nn.attention, "float16", HEADS, {}),
+    "attention_bfloat16": (op.nn.attention, "bfloat16", LONG_HEADS, {}),
+    "attention_of_a_query": (op.nn.attention, "float16", QUERY, {}),
     "attention_float32": (op.nn.attention, "float32", HEADS, {}),
     "convolution": (lambda x, w: op.nn.conv2d(x, w, padding=1), "float32", IMAGE, {}),
     "convolution_tf32": (lambda x, w: op.nn.conv2d(x, w, padding=1), "float32", IMAGE, TF32),
