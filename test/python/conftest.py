@@ -3,6 +3,7 @@
 import gc
 import itertools
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -31,6 +32,14 @@ def number_of_threads():
     """Leave the number of threads that is the default."""
     yield
     relax.runtime.set_num_threads(None)
+
+
+@pytest.fixture
+def control_c():
+    """Have Python see Control-C, also in a job in the background, which starts without."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(autouse=True)

@@ -356,7 +356,7 @@ def test_a_worker_that_comes_late(two):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_control_c_ends_the_wait(kind):
+def test_control_c_ends_the_wait(kind, control_c):
     with KINDS[kind](2) as session:
         session.import_python_module("disco_functions")
         timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))

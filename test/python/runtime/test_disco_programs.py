@@ -367,7 +367,7 @@ relax.func @main(%x: !relax.tensor<[4], f32>, %c: !relax.tensor<[], i1>) -> !rel
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", ["allreduce", "relu"])
-def test_control_c_ends_programs_that_run_on(two, mode, name):
+def test_control_c_ends_programs_that_run_on(two, mode, name, control_c):
     body = f"{name} %x : (!relax.tensor<[4], f32>) -> !relax.tensor<[4], f32>"
     main = load(two, ENDLESS.replace("BODY", body), mode)
     x, c = two.broadcast(np.zeros(4, "float32")), two.broadcast(np.array(True))

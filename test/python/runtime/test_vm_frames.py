@@ -6,7 +6,7 @@ import gc
 import signal
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -187,14 +187,6 @@ def test_vm08_threads_share_one_machine() -> None:
     for thread in threads:
         thread.join()
     assert not failures
-
-
-@pytest.fixture
-def control_c() -> Iterator[None]:
-    """Have Python see Control-C, also in a job in the background, which starts without."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize("line", ["goto again", "%1 = call @main(%0) ret %1"])
