@@ -30,6 +30,7 @@
 
 #include "ElementBody.h"
 #include "Launch.h"
+#include "LoopLaunch.h"
 #include "TensorCores.h"
 
 #include "Attention.h"
@@ -656,24 +657,18 @@ AttentionTiles::Sums AttentionTiles::addParts(IndexBuilder &in, Value row,
 
 /// Launches a thread for each element of the result.
 void AttentionTiles::combine(IndexBuilder &b) {
-  Value columns = b.index(numColumns()), count = b.mul(numRows, columns);
-  launch(b, b.ceilDiv(count, b.index(kThreads)), b.index(kThreads), {},
-         [&](IndexBuilder &in, gpu::LaunchOp op) {
-           Value at = in.add(in.mul(op.getBlockIds().x, kThreads),
-                             op.getThreadIds().x);
-           in.branch(in.isBelow(at, count), [&](IndexBuilder &inside) {
-             Value row = inside.floorDiv(at, columns),
-                   column = inside.rem(at, columns),
-                   queries = sizes[parts.queryLoop()];
-             SmallVector<Value> indices =
-                 getBatch(inside, inside.floorDiv(row, queries));
-             indices.resize(parts.numLoops(), inside.index(0));
-             indices[parts.queryLoop()] = inside.rem(row, queries);
-             indices[parts.columnLoop()] = column;
-             finishElement(inside, indices, addParts(inside, row, column));
-           });
-           op.walk(approximate);
-         });
+  launchIterations(b, {numRows, b.index(numColumns())},
+                   [&](IndexBuilder &in, ArrayRef<Value> place) {
+                     Value row = place[0], column = place[1],
+                           queries = sizes[parts.queryLoop()];
+                     SmallVector<Value> indices =
+                         getBatch(in, in.floorDiv(row, queries));
+                     indices.resize(parts.numLoops(), in.index(0));
+                     indices[parts.queryLoop()] = in.rem(row, queries);
+                     indices[parts.columnLoop()] = column;
+                     finishElement(in, indices, addParts(in, row, column));
+                   })
+      .walk(approximate);
 }
 
 //===----------------------------------------------------------------------===//

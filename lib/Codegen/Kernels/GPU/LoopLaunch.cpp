@@ -18,21 +18,21 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// A thread for each iteration of loops from 0 with steps of 1.
-static void launchIterations(
+gpu::LaunchOp mlir::relax::launchIterations(
     IndexBuilder &b, ArrayRef<Value> sizes,
     llvm::function_ref<void(IndexBuilder &, ArrayRef<Value>)> body) {
   Value count = makeProduct(b, sizes);
   Value threads = b.index(kThreads);
-  launch(b, b.ceilDiv(count, threads), threads, {},
-         [&](IndexBuilder &inside, gpu::LaunchOp op) {
-           Value place = inside.add(inside.mul(op.getBlockIds().x, kThreads),
-                                    op.getThreadIds().x);
-           Value isIn = inside.isBelow(place, count);
-           inside.branch(isIn, [&](IndexBuilder &then) {
-             body(then, delinearize(then, place, sizes));
-           });
-         });
+  return launch(b, b.ceilDiv(count, threads), threads, {},
+                [&](IndexBuilder &inside, gpu::LaunchOp op) {
+                  Value place =
+                      inside.add(inside.mul(op.getBlockIds().x, kThreads),
+                                 op.getThreadIds().x);
+                  Value isIn = inside.isBelow(place, count);
+                  inside.branch(isIn, [&](IndexBuilder &then) {
+                    body(then, delinearize(then, place, sizes));
+                  });
+                });
 }
 
 /// Moves the operations of a loop's body, but for its end, to the builder.

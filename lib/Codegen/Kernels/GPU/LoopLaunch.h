@@ -9,9 +9,18 @@
 #ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_GPU_LOOPLAUNCH_H
 #define RELAX_MLIR_LIB_CODEGEN_KERNELS_GPU_LOOPLAUNCH_H
 
+#include "IndexBuilder.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace mlir::relax {
+
+/// A launch of a thread for each iteration of loops from 0 with steps of 1, of
+/// which `body` takes the indices.
+gpu::LaunchOp launchIterations(
+    IndexBuilder &b, ArrayRef<Value> sizes,
+    llvm::function_ref<void(IndexBuilder &, ArrayRef<Value>)> body);
 
 /// Makes the iterations of loops, each of which is all of the body of the one
 /// before, and starts at 0 with steps of 1, the threads of a launch.

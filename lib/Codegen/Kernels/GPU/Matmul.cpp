@@ -44,6 +44,13 @@ static std::pair<Value, Value> placeTile(IndexBuilder &b, Value id, Value rows,
   return {b.add(first, b.rem(within, height)), b.floorDiv(within, height)};
 }
 
+Value mlir::relax::countTiles(IndexBuilder &b, const MatmulProblem &problem,
+                              TileSize tile) {
+  return b.mul(problem.batch,
+               b.mul(b.ceilDiv(problem.m, b.index(tile.rows)),
+                     b.ceilDiv(problem.n, b.index(tile.columns))));
+}
+
 void mlir::relax::launchTiles(
     IndexBuilder &b, const MatmulProblem &problem, TileSize tile,
     int64_t threads, TypeRange shared,
@@ -336,9 +343,7 @@ void ThreadTiles::emit(IndexBuilder &b) {
 static constexpr int64_t kFewTiles = 128;
 
 static void emitThreadTiles(IndexBuilder &b, const MatmulProblem &problem) {
-  Value large = b.index(128);
-  Value numTiles = b.mul(problem.batch, b.mul(b.ceilDiv(problem.m, large),
-                                              b.ceilDiv(problem.n, large)));
+  Value numTiles = countTiles(b, problem, {128, 128});
   b.branch(
       b.isBelow(numTiles, b.index(kFewTiles)),
       [&](IndexBuilder &in) {

@@ -65,6 +65,9 @@ void emitSplit(IndexBuilder &b, const MatmulProblem &problem, TileSize tile,
 std::pair<Value, Value>
 getDepthRange(IndexBuilder &b, const MatmulProblem &problem, Value batch);
 
+/// The number of tiles of all products of the batch.
+Value countTiles(IndexBuilder &b, const MatmulProblem &problem, TileSize tile);
+
 /// A launch with a block of `threads` threads for each tile of each product.
 void launchTiles(IndexBuilder &b, const MatmulProblem &problem, TileSize tile,
                  int64_t threads, TypeRange shared,

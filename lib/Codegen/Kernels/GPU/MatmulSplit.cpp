@@ -15,7 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Launch.h"
+#include "LoopLaunch.h"
 #include "Matmul.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -29,29 +29,28 @@ static constexpr int64_t kBlocks = 128, kLeastDepth = 256;
 
 /// Adds up the parts of each result.
 static void addParts(IndexBuilder &b, const MatmulProblem &problem,
-                     Value scratch, Value numParts, Value count) {
-  launch(b, b.ceilDiv(count, b.index(kThreads)), b.index(kThreads), {},
-         [&](IndexBuilder &in, gpu::LaunchOp op) {
-           Value at = in.add(in.mul(op.getBlockIds().x, kThreads),
-                             op.getThreadIds().x);
-           in.branch(in.isBelow(at, count), [&](IndexBuilder &inside) {
-             Value zero = arith::ConstantOp::create(
-                 inside, inside.getZeroAttr(problem.sumType));
-             Value sum = inside.reduce(
-                 inside.index(0), numParts, 1, zero,
-                 [&](IndexBuilder &loop, Value part, ValueRange sums) {
-                   Value other = memref::LoadOp::create(
-                       loop, scratch, loop.add(loop.mul(part, count), at));
-                   Value next =
-                       arith::AddFOp::create(loop, sums.front(), other);
-                   return SmallVector<Value>{next};
-                 })[0];
-             Value row = inside.floorDiv(at, problem.n);
-             finishSum(inside, problem, sum,
-                       {inside.floorDiv(row, problem.m),
-                        inside.rem(row, problem.m), inside.rem(at, problem.n)});
-           });
-         });
+                     Value scratch, Value numParts) {
+  Value numRows = b.mul(problem.batch, problem.m);
+  Value count = b.mul(numRows, problem.n);
+  launchIterations(
+      b, {numRows, problem.n}, [&](IndexBuilder &in, ArrayRef<Value> indices) {
+        Value row = indices[0], column = indices[1];
+        Value at = in.add(in.mul(row, problem.n), column);
+        Value zero =
+            arith::ConstantOp::create(in, in.getZeroAttr(problem.sumType));
+        SmallVector<Value> sum =
+            in.reduce(in.index(0), numParts, 1, zero,
+                      [&](IndexBuilder &loop, Value part, ValueRange sums) {
+                        Value other = memref::LoadOp::create(
+                            loop, scratch, loop.add(loop.mul(part, count), at));
+                        Value next =
+                            arith::AddFOp::create(loop, sums.front(), other);
+                        return SmallVector<Value>{next};
+                      });
+        finishSum(
+            in, problem, sum.front(),
+            {in.floorDiv(row, problem.m), in.rem(row, problem.m), column});
+      });
 }
 
 /// The product with a place in the batch for each part of each product, whose
@@ -91,9 +90,7 @@ static MatmulProblem getParts(IndexBuilder &b, const MatmulProblem &problem,
 void mlir::relax::emitSplit(
     IndexBuilder &b, const MatmulProblem &problem, TileSize tile,
     int64_t stepDepth, llvm::function_ref<void(const MatmulProblem &)> emit) {
-  Value tiles =
-      b.mul(problem.batch, b.mul(b.ceilDiv(problem.m, b.index(tile.rows)),
-                                 b.ceilDiv(problem.n, b.index(tile.columns))));
+  Value tiles = countTiles(b, problem, tile);
   Value one = b.index(1), steps = b.ceilDiv(problem.k, b.index(stepDepth));
   Value numParts = b.max(b.min(b.floorDiv(b.index(kBlocks), b.max(tiles, one)),
                                b.floorDiv(problem.k, b.index(kLeastDepth))),
@@ -108,8 +105,7 @@ void mlir::relax::emitSplit(
   Value scratch = memref::AllocOp::create(
       b, MemRefType::get({ShapedType::kDynamic}, problem.sumType), size);
   emit(getParts(b, problem, numParts, depth, isSplit, scratch));
-  b.branch(isSplit, [&](IndexBuilder &in) {
-    addParts(in, problem, scratch, numParts, count);
-  });
+  b.branch(isSplit,
+           [&](IndexBuilder &in) { addParts(in, problem, scratch, numParts); });
   memref::DeallocOp::create(b, scratch);
 }

@@ -261,10 +261,8 @@ void mlir::relax::emitWarpgroupMatmulOr(IndexBuilder &b,
     return otherwise(b);
   constexpr int64_t kLarge = 256, kSmall = 128;
   auto isFew = [&](int64_t columns, int64_t count) {
-    Value tiles =
-        b.mul(problem.batch, b.mul(b.ceilDiv(problem.m, b.index(kBlockRows)),
-                                   b.ceilDiv(problem.n, b.index(columns))));
-    return b.isBelow(tiles, b.index(count));
+    return b.isBelow(countTiles(b, problem, {kBlockRows, columns}),
+                     b.index(count));
   };
   Value isSmall = isFew(kLarge, kFewLargeTiles),
         isTiny = isFew(kSmall, kFewSmallTiles);
