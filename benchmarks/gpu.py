@@ -207,25 +207,32 @@ def partitioned(mod: Any, library: str, arch: str) -> Any:
     return mod
 
 
+def build(shapes: tuple[tuple[str | int, ...], ...], dtype: str, write: Callable[..., Any]) -> Any:
+    """Return a module of what `write` makes of `relax_mlir.op` and parameters of shapes."""
+    import relax_mlir as relax
+    from relax_mlir import op
+
+    builder = relax.BlockBuilder()
+    params = [
+        relax.Var(f"x{i}", relax.TensorStructInfo(shape, dtype)) for i, shape in enumerate(shapes)
+    ]
+    with builder.function("main", params):
+        with builder.dataflow():
+            result = builder.emit_output(write(op, *(param.value for param in params)))
+        builder.emit_func_output(result)
+    return builder.get()
+
+
 def save(folder: Path, names: list[str], target: dict[str, str], library: str) -> None:
     """Compile all programs, or those that are named; with products of a library, if wanted."""
     import relax_mlir as relax
-    from relax_mlir import op
 
     folder.mkdir(parents=True, exist_ok=True)
     for name in names or CASES:
         case = CASES[name]
         for dtype in DTYPES:
-            builder = relax.BlockBuilder()
-            params = [
-                relax.Var(f"x{i}", relax.TensorStructInfo(shape, dtype))
-                for i, shape in enumerate(case.shapes)
-            ]
-            with builder.function("main", params):
-                with builder.dataflow():
-                    result = builder.emit_output(case.ours(op, *params))
-                builder.emit_func_output(result)
-            made = partitioned(builder.get(), library, target["arch"])
+            mod = build(case.shapes, dtype, case.ours)
+            made = partitioned(mod, library, target["arch"])
             for graphs in case.graphs:
                 ex = relax.compile(made, target={"kind": "cuda", **target}, cuda_graph=graphs)
                 ex.save(path_of(folder, name, dtype, graphs))

@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gpu import build
+
 TOLERANCES = {"float16": 2e-3, "bfloat16": 1.5e-2}
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh")
 PRODUCT_SIZES = (
@@ -163,23 +165,6 @@ def attention(
 CASES = dict(itertools.chain(products(), attentions()))
 
 
-def build(case: Case, dtype: str) -> Any:
-    """Return the program of a case."""
-    import relax_mlir as relax
-    from relax_mlir import op
-
-    builder = relax.BlockBuilder()
-    params = [
-        relax.Var(f"x{i}", relax.TensorStructInfo(shape, dtype))
-        for i, shape in enumerate(case.shapes)
-    ]
-    with builder.function("main", params):
-        with builder.dataflow():
-            result = builder.emit_output(case.ours(op, *(param.value for param in params)))
-        builder.emit_func_output(result)
-    return builder.get()
-
-
 def save(folder: Path, target: dict[str, str], arch: str) -> None:
     """Compile all programs, which have one kernel each."""
     import relax_mlir as relax
@@ -188,7 +173,7 @@ def save(folder: Path, target: dict[str, str], arch: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     run = transform.RunCodegen({"cuda_tile": {"arch": arch}})
     for (name, case), dtype in itertools.product(CASES.items(), TOLERANCES):
-        parts = backend.partition_for_cuda_tile(build(case, dtype))
+        parts = backend.partition_for_cuda_tile(build(case.shapes, dtype, case.ours))
         assert any("Codegen" in function.attrs for function in parts.functions.values()), name
         relax.compile(run(parts), target=target).save(folder / f"{name}-{dtype}.rx")
 
