@@ -213,7 +213,10 @@ def _require_functions(mod: IRModule) -> None:
 
 
 def _for_gpu(options: CompileOptions, module: IRModule) -> CompileOptions:
-    """Return options that say whether launches are replayed; raise where there are none."""
+    """Return options that say whether launches are replayed.
+
+    Raise ValueError for options of CUDA devices where no kernel runs on one.
+    """
     attributes = module.operation.attributes
     devices = str(attributes[GLOBAL_INFO]) if GLOBAL_INFO in attributes else ""
     is_on_gpu = options.device == "cuda" or '#relax.vdevice<"cuda' in devices
