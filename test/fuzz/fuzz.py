@@ -62,6 +62,9 @@ OF_MLIR = {
     "shouldn't advance past EOF or errors": "",
     "To = mlir::StringAttr; From = mlir::Attribute": r'iterator_types = \[(?!("[^"]*"(, )?)*\])',
 }
+# An error of MLIR's verifier that comes late: it compares the sizes of operands of linalg once all
+# of them are known, so that a pass which finds one more seems to have made others wrong.
+LATE = "inferred input/output operand"
 
 # Values that programs handle badly most often.
 NUMBERS = ["0", "-1", "1", "2", "127", "4294967296", "9223372036854775807", "-9223372036854775808"]
@@ -472,7 +475,8 @@ def run_chain(module: Any, pipelines: Sequence[str], runs: Sequence[Any]) -> Ite
             return
         valid, errors = verify(module)
         if not valid:
-            yield f"{pipeline} made it invalid: {in_words(errors)}"
+            if LATE not in in_words(errors):
+                yield f"{pipeline} made it invalid: {in_words(errors)}"
             return
 
 
