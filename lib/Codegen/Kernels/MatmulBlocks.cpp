@@ -334,14 +334,87 @@ void MatmulEmitter::emitPackedTile(IndexBuilder &b, const Panels &panels,
         isFirst, [&](IndexBuilder &b) { store(b, false); },
         [&](IndexBuilder &b) { store(b, true); });
   };
+  std::optional<int64_t> few = countFewColumns();
   std::function<void(IndexBuilder &, int64_t)> choose = [&](IndexBuilder &b,
                                                             int64_t vectors) {
+    auto computeWhole = [&](IndexBuilder &b) { compute(b, vectors); };
+    auto computeFew = [&](IndexBuilder &b) {
+      if (vectors > 1)
+        compute(b, vectors - 1);
+      emitFewColumns(b, panels, scratch, sums, depth, isFirst,
+                     b.index(*few / lanes * lanes), columns);
+    };
+    bool hasFew = few && *few / lanes == vectors - 1;
     if (vectors == blocking.vectors)
-      return compute(b, vectors);
+      return hasFew
+                 ? b.branch(b.isAtMost(columns, *few), computeFew, computeWhole)
+                 : computeWhole(b);
     b.branch(
         b.isAtMost(columns, vectors * lanes),
-        [&](IndexBuilder &b) { compute(b, vectors); },
+        [&](IndexBuilder &b) { hasFew ? computeFew(b) : computeWhole(b); },
         [&](IndexBuilder &b) { choose(b, vectors + 1); });
   };
   choose(b, 1);
+}
+
+/// The columns of the last tile, if there are only a few of them in its last
+/// vector: then it is less to have rows as lanes, of which there are as many as
+/// the left panel has words for a step.
+std::optional<int64_t> MatmulEmitter::countFewColumns() const {
+  constexpr int64_t kMostColumns = 4;
+  std::optional<int64_t> columns = getConstantIntValue(problem.n);
+  if (!columns || !hasWords() || movesLhs() ||
+      !llvm::isPowerOf2_64(blocking.rows) || blocking.rows > lanes)
+    return std::nullopt;
+  int64_t few = *columns % lanes;
+  return few >= 1 && few <= kMostColumns
+             ? std::optional(*columns % blocking.columns())
+             : std::nullopt;
+}
+
+/// Adds products of two panels to the sums of a tile, from column `begin` on,
+/// with rows as lanes. Several sums are added at a time, as each waits for
+/// itself.
+void MatmulEmitter::emitFewColumns(IndexBuilder &b, const Panels &panels,
+                                   Value scratch, Value sums, Value depth,
+                                   Value isFirst, Value begin, Value columns) {
+  constexpr int64_t kSteps = 4;
+  int64_t rows = blocking.rows, width = blocking.columns();
+  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(vectorType));
+  Value none = arith::ConstantOp::create(
+      b, b.getZeroAttr(VectorType::get(rows, problem.sumType)));
+  SmallVector<int64_t> places = llvm::to_vector(llvm::seq<int64_t>(0, rows));
+  places.resize(lanes, rows); // zeros
+  b.loop(begin, columns, 1, [&](IndexBuilder &b, Value j) {
+    SmallVector<Value> inits(kSteps, zeros);
+    SmallVector<Value> parts = b.reduceUnrolled(
+        depth, kSteps, inits,
+        [&](IndexBuilder &b, const Step &k, ValueRange carried) {
+          SmallVector<Value> next = llvm::to_vector(carried);
+          Value left =
+              loadWords(b, panels.lhs, b.add(panels.lhs.offset, k, rows), rows);
+          left = vector::ShuffleOp::create(b, left, none, places);
+          Value row = b.add(panels.rhs.offset, k, width);
+          Value right = vector::BroadcastOp::create(
+              b, vectorType, loadStep(b, panels.rhs, b.add(row, j)));
+          Value &sum = next[k.offset];
+          sum = multiplyAddWords(b, left, right, sum);
+          return next;
+        });
+    Value total = parts.front();
+    for (Value part : llvm::drop_begin(parts))
+      total = add(b, total, part);
+    auto store = [&](IndexBuilder &b, bool isAdded) {
+      for (int64_t i = 0; i < rows; ++i) {
+        Value offset = b.add(b.add(sums, i * width), j);
+        Value sum = vector::ExtractOp::create(b, total, i);
+        if (isAdded)
+          sum = add(b, memref::LoadOp::create(b, scratch, offset), sum);
+        memref::StoreOp::create(b, sum, scratch, offset);
+      }
+    };
+    b.branch(
+        isFirst, [&](IndexBuilder &b) { store(b, false); },
+        [&](IndexBuilder &b) { store(b, true); });
+  });
 }

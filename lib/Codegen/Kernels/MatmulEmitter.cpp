@@ -154,14 +154,15 @@ Value MatmulEmitter::loadStep(IndexBuilder &b, const MatrixView &panels,
   return words->make(b, elements, panels.isUnsigned, problem.sumType);
 }
 
-/// A vector of a panel, whose elements may be smaller than sums.
-Value MatmulEmitter::loadPanel(IndexBuilder &b, const MatrixView &panels,
-                               Value offset) {
+/// A vector of a panel, whose elements may be smaller than sums: words, or
+/// elements where there are none.
+Value MatmulEmitter::loadWords(IndexBuilder &b, const MatrixView &panels,
+                               Value offset, int64_t count) {
   if (!hasWords() || isOfWords(panels))
-    return loadWhole(b, panels, offset);
-  Value elements =
-      loadElements(b, panels, b.mul(offset, wordSize()), wordSize() * lanes,
-                   /*mask=*/{});
+    return extend(b, loadElements(b, panels, offset, count, /*mask=*/{}),
+                  problem.sumType, panels.isUnsigned);
+  Value elements = loadElements(b, panels, b.mul(offset, wordSize()),
+                                wordSize() * count, /*mask=*/{});
   return words->make(b, elements, panels.isUnsigned, problem.sumType);
 }
 

@@ -87,7 +87,11 @@ private:
   Value countSteps(IndexBuilder &b);
   bool isOfWords(const MatrixView &panels) const;
   Value loadStep(IndexBuilder &b, const MatrixView &panels, Value offset);
-  Value loadPanel(IndexBuilder &b, const MatrixView &panels, Value offset);
+  Value loadPanel(IndexBuilder &b, const MatrixView &panels, Value offset) {
+    return loadWords(b, panels, offset, lanes);
+  }
+  Value loadWords(IndexBuilder &b, const MatrixView &panels, Value offset,
+                  int64_t count);
   SmallVector<Value> computeOffsets(IndexBuilder &b, const MatrixView &panels,
                                     Value depth);
   Value add(IndexBuilder &b, Value lhs, Value rhs);
@@ -175,6 +179,10 @@ private:
                  Value rows, Value depth);
   void emitPackedTile(IndexBuilder &b, const Panels &panels, Value scratch,
                       Value sums, Value depth, Value isFirst, Value columns);
+  std::optional<int64_t> countFewColumns() const;
+  void emitFewColumns(IndexBuilder &b, const Panels &panels, Value scratch,
+                      Value sums, Value depth, Value isFirst, Value begin,
+                      Value columns);
 
   const MatmulProblem &problem;
   const MatmulBlocking &blocking;
