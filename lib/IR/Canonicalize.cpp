@@ -11,6 +11,7 @@
 // - arithmetic with neutral elements, pairs of inverse operators, operators
 // that
 //   change nothing the second time;
+// - a lower and an upper bound;
 // - conversions: to the type that is there, and in two steps;
 // - operators that move elements: transposes, reshapes, broadcasts, slices and
 //   concatenations that do nothing or join with the one before;
@@ -263,6 +264,43 @@ static std::optional<double> getNumber(Value value) {
     return APSInt(number.getValue(), number.getType().isUnsignedInteger())
         .roundToDouble(/*isSigned=*/!number.getType().isUnsignedInteger());
   return std::nullopt;
+}
+
+/// The one number of a constant, as a bound of a tensor of floats; null where
+/// there are several, or the tensor would be broadcast.
+static FloatAttr getBound(Value value, Value tensor) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  auto elements = constant ? dyn_cast<SplatElementsAttr>(constant.getValue())
+                           : SplatElementsAttr();
+  auto type = dyn_cast<TensorStructInfoType>(tensor.getType());
+  if (!elements || elements.getNumElements() != 1 || !type || !type.hasRank() ||
+      type.getNdim() < elements.getType().getRank() ||
+      type.getDtype() != elements.getElementType() ||
+      !isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(
+          elements.getElementType()))
+    return {};
+  return FloatAttr::get(Float64Type::get(value.getContext()),
+                        elements.getSplatValue<APFloat>().convertToDouble());
+}
+
+/// min(max(x, low), high) is one operator.
+static LogicalResult makeClip(MinimumOp op, PatternRewriter &rewriter) {
+  auto inner =
+      dyn_cast_or_null<MaximumOp>(producerOf<MaximumOp>(op.getX1(), op));
+  if (!inner || !inner->hasOneUse())
+    return failure();
+  FloatAttr low = getBound(inner.getX2(), inner.getX1());
+  FloatAttr high = getBound(op.getX2(), inner.getX1());
+  if (!low || !high)
+    return failure();
+  auto makePrim = [&](FloatAttr number) -> Value {
+    return PrimValueOp::create(rewriter, op.getLoc(), number);
+  };
+  Value bounds[] = {makePrim(low), makePrim(high)};
+  rewriter.replaceOpWithNewOp<ClipOp>(op, op->getResultTypes(), inner.getX1(),
+                                      bounds[0], bounds[1]);
+  rewriter.eraseOp(inner);
+  return success();
 }
 
 /// A conversion of floats within bounds that the integers have by themselves,
@@ -753,6 +791,7 @@ void mlir::relax::populateOperatorPatterns(RewritePatternSet &patterns) {
   patterns.add(dropSecond<SignOp, SignOp>);
   patterns.add(dropSign);
   patterns.add(chooseKnownBranch);
+  patterns.add(makeClip);
   patterns.add(dropBounds);
   patterns.add(joinConversions);
   patterns.add(dropTransposes);

@@ -145,6 +145,36 @@ relax.func @bounds(%x: !relax.tensor<[n], f32>, %i: !relax.tensor<[n], i32>) -> 
 
 // -----
 
+// A lower and an upper bound are one operator, if both are numbers, nothing else
+// reads what is between them, and they do not broadcast the tensor.
+// CHECK-LABEL: relax.func @two_bounds
+// CHECK-DAG:  %[[LOW:.*]] = relax.prim_value 0.{{.*}} : f64
+// CHECK-DAG:  %[[HIGH:.*]] = relax.prim_value 6.{{.*}} : f64
+// CHECK-NEXT: %[[A:.*]] = relax.clip %x, %[[LOW]], %[[HIGH]]
+// CHECK-NEXT: %[[B:.*]] = relax.maximum %x
+// CHECK-NEXT: %[[C:.*]] = relax.minimum %[[B]]
+// CHECK-NEXT: %[[D:.*]] = relax.maximum %x
+// CHECK-NEXT: %[[E:.*]] = relax.minimum %[[D]]
+// CHECK-NEXT: relax.output %[[A]], %[[B]], %[[C]], %[[E]]
+relax.func @two_bounds(%x: !relax.tensor<[n], f16>) -> !relax.tuple<!relax.tensor<[n], f16>, !relax.tensor<[n], f16>, !relax.tensor<[n], f16>, !relax.tensor<[1, n], f16>> {
+  %low = relax.constant dense<0.0> : tensor<f16>
+  %high = relax.constant dense<6.0> : tensor<1xf16>
+  %matrix = relax.constant dense<6.0> : tensor<1x1xf16>
+  %0:4 = relax.dataflow -> !relax.tensor<[n], f16>, !relax.tensor<[n], f16>, !relax.tensor<[n], f16>, !relax.tensor<[1, n], f16> {
+    %1 = relax.maximum %x, %low : (!relax.tensor<[n], f16>, !relax.tensor<[], f16>) -> !relax.tensor<[n], f16>
+    %2 = relax.minimum %1, %high : (!relax.tensor<[n], f16>, !relax.tensor<[1], f16>) -> !relax.tensor<[n], f16>
+    %3 = relax.maximum %x, %low : (!relax.tensor<[n], f16>, !relax.tensor<[], f16>) -> !relax.tensor<[n], f16>
+    %4 = relax.minimum %3, %high : (!relax.tensor<[n], f16>, !relax.tensor<[1], f16>) -> !relax.tensor<[n], f16>
+    %5 = relax.maximum %x, %low : (!relax.tensor<[n], f16>, !relax.tensor<[], f16>) -> !relax.tensor<[n], f16>
+    %6 = relax.minimum %5, %matrix : (!relax.tensor<[n], f16>, !relax.tensor<[1, 1], f16>) -> !relax.tensor<[1, n], f16>
+    relax.output %2, %3, %4, %6 : !relax.tensor<[n], f16>, !relax.tensor<[n], f16>, !relax.tensor<[n], f16>, !relax.tensor<[1, n], f16>
+  }
+  %t = relax.tuple %0#0, %0#1, %0#2, %0#3 : !relax.tensor<[n], f16>, !relax.tensor<[n], f16>, !relax.tensor<[n], f16>, !relax.tensor<[1, n], f16>
+  relax.return %t : !relax.tuple<!relax.tensor<[n], f16>, !relax.tensor<[n], f16>, !relax.tensor<[n], f16>, !relax.tensor<[1, n], f16>>
+}
+
+// -----
+
 // f32 to f16 rounds; i32 has more digits than f32; from i8 to u8 integers wrap
 // around, and floats saturate.
 // CHECK-LABEL: relax.func @conversions_with_loss
