@@ -10,7 +10,9 @@
 // block: a task computes the image of a channel. A vector holds neighboring
 // pixels of a row; several rows are computed together and share their loads.
 // Columns outside of the image are masked, and rows are checked only where a
-// window may leave the image.
+// window may leave the image. Where words of neighboring elements are
+// multiplied by one instruction, a lane has those that its window covers in a
+// row of the image, a word at a time.
 //
 // Cases: rows whose windows are inside of the image; rows at the edges; those
 // that are left.
@@ -38,11 +40,11 @@ public:
 private:
   /// What is known of a task.
   struct Channel {
-    Value image, channel; // of the result
-    Value source;         // where the image of its input begins
-    SmallVector<Value> weights;
+    Value image, channel;               // of the result
+    Value source;                       // where the image of its input begins
+    SmallVector<Value> weights;         // for each step of each row
     Value column;                       // the first pixel of a vector
-    SmallVector<RowLoader::Load> loads; // for each column of the window
+    SmallVector<RowLoader::Load> loads; // for each step
   };
 
   void emitChannel(IndexBuilder &b, Value task);
@@ -50,31 +52,60 @@ private:
   /// Rows from `begin` to `end`, `count` at a time.
   void emitRows(IndexBuilder &b, const Channel &channel, Value begin, Value end,
                 int64_t count, bool isChecked);
-  Value loadRow(IndexBuilder &b, const Channel &channel, int64_t column,
+  Value loadRow(IndexBuilder &b, const Channel &channel, int64_t step,
                 Value row, bool isChecked);
+  Value makeFactor(IndexBuilder &b, Value pixels, int64_t step);
+  Value multiplyAdd(IndexBuilder &b, Value pixels, Value weights, Value sum);
+  void loadWeights(IndexBuilder &b, Channel &channel);
 
   ConvParts &parts;
   int64_t lanes;
-  VectorType type; // of f32, in which sums of bytes are exact
-  Value zero;      // a vector of pixels as they are stored
+  int64_t stepSize, steps; // the columns of a step, and the steps of a row
+  VectorType type;         // of sums; those of bytes are exact in f32
+  Value zero;              // a vector of pixels as they are stored
   Value image, weight, height, width, readable;
   Value outChannels, outHeight, outWidth;
 };
 } // namespace
 
-/// A vector of pixels that a column of the window meets in a row of the image,
-/// which may be outside of it where it is checked.
+/// What the columns of a step have for the pixels of a vector: elements, or
+/// words. Where a word has more columns than are left it is filled with zeros.
+Value DepthwiseConv::makeFactor(IndexBuilder &b, Value pixels, int64_t step) {
+  if (!parts.columnWords)
+    return extend(b, pixels, b.getF32Type(), parts.isImageUnsigned);
+  const Window &columns = parts.columns;
+  int64_t span = cast<VectorType>(pixels.getType()).getNumElements();
+  SmallVector<int64_t> places;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    for (int64_t i = 0; i < stepSize; ++i)
+      places.push_back(step * stepSize + i < columns.size
+                           ? lane * columns.stride + i * columns.dilation
+                           : span);
+  Value elements = vector::ShuffleOp::create(b, pixels, zero, places);
+  return parts.columnWords->make(b, elements, parts.isImageUnsigned,
+                                 parts.sumType);
+}
+
+/// What a step of the window meets in a row of the image, which may be outside
+/// of it where it is checked.
 Value DepthwiseConv::loadRow(IndexBuilder &b, const Channel &channel,
-                             int64_t column, Value row, bool isChecked) {
+                             int64_t step, Value row, bool isChecked) {
   auto load = [&](Value row) {
-    return channel.loads[column](b, b.add(channel.source, b.mul(row, width)));
+    return channel.loads[step](b, b.add(channel.source, b.mul(row, width)));
   };
   // A checked index is clamped: what is read of another row is ignored.
   Value pixels = isChecked
                      ? arith::SelectOp::create(b, b.isInside(row, height),
                                                load(b.clamp(row, height)), zero)
                      : load(row);
-  return extend(b, pixels, b.getF32Type(), parts.isImageUnsigned);
+  return makeFactor(b, pixels, step);
+}
+
+Value DepthwiseConv::multiplyAdd(IndexBuilder &b, Value pixels, Value weights,
+                                 Value sum) {
+  if (parts.columnWords)
+    return parts.columnWords->multiplyAdd(b, weights, pixels, sum);
+  return vector::FMAOp::create(b, pixels, weights, sum);
 }
 
 void DepthwiseConv::emitRows(IndexBuilder &b, const Channel &channel,
@@ -87,21 +118,21 @@ void DepthwiseConv::emitRows(IndexBuilder &b, const Channel &channel,
     SmallVector<Value> sums(count, none);
     llvm::DenseMap<std::pair<int64_t, int64_t>, Value> loaded;
     for (int64_t i = 0; i < rows.size; ++i)
-      for (int64_t j = 0; j < parts.columns.size; ++j)
+      for (int64_t step = 0; step < steps; ++step)
         for (int64_t k = 0; k < count; ++k) {
           int64_t row = k * rows.stride + i * rows.dilation;
-          Value &pixels = loaded[{row, j}];
+          Value &pixels = loaded[{row, step}];
           if (!pixels)
-            pixels = loadRow(b, channel, j, b.add(top, row), isChecked);
-          sums[k] = vector::FMAOp::create(
-              b, pixels, channel.weights[i * parts.columns.size + j], sums[k]);
+            pixels = loadRow(b, channel, step, b.add(top, row), isChecked);
+          sums[k] = multiplyAdd(b, pixels, channel.weights[i * steps + step],
+                                sums[k]);
         }
     Value mask =
         makeLaneMask(b, lanes, b.index(0), b.sub(outWidth, channel.column));
     for (auto [k, sum] : llvm::enumerate(sums)) {
       Value indices[] = {channel.image, channel.channel, b.add(y, k),
                          channel.column};
-      if (parts.sumType.isInteger())
+      if (parts.sumType.isInteger() && !type.getElementType().isInteger())
         sum = arith::FPToSIOp::create(b, type.clone(parts.sumType), sum);
       parts.epilogue.finish(b, sum, indices, mask);
     }
@@ -113,13 +144,16 @@ void DepthwiseConv::emitColumns(IndexBuilder &b, Channel &channel) {
   // flight, and leave registers for weights.
   constexpr int64_t kRows = 4;
   const Window &columns = parts.columns, &rows = parts.rows;
-  RowLoader loader(image, readable, columns.stride, zero);
-  for (int64_t j = 0; j < columns.size; ++j) {
+  // Words are made of elements that follow one another.
+  RowLoader loader(image, readable, parts.columnWords ? 1 : columns.stride,
+                   zero);
+  Value count = b.index(cast<VectorType>(zero.getType()).getNumElements());
+  for (int64_t step = 0; step < steps; ++step) {
     Value first = b.sub(b.add(b.mul(channel.column, columns.stride),
-                              b.index(j * columns.dilation)),
+                              b.index(step * stepSize * columns.dilation)),
                         b.index(columns.padding));
     channel.loads.push_back(
-        loader.prepare(b, first, b.index(lanes), /*isInside=*/Value()));
+        loader.prepare(b, first, count, /*isInside=*/Value()));
   }
   // Windows of rows from `top` to `bottom` are inside of the image; blocks that
   // have others are checked.
@@ -144,6 +178,31 @@ void DepthwiseConv::emitColumns(IndexBuilder &b, Channel &channel) {
   emitRows(b, channel, whole, outHeight, left ? left : 1, /*isChecked=*/true);
 }
 
+/// The weights of each step of each row, in all lanes.
+void DepthwiseConv::loadWeights(IndexBuilder &b, Channel &channel) {
+  int64_t rows = parts.rows.size, columns = parts.columns.size;
+  Value first = b.mul(channel.channel, rows * columns);
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t begin = 0; begin < columns; begin += stepSize) {
+      SmallVector<Value> elements;
+      for (int64_t column = begin; column < begin + stepSize; ++column)
+        elements.push_back(
+            column < columns
+                ? memref::LoadOp::create(b, weight,
+                                         b.add(first, row * columns + column))
+                      .getResult()
+                : arith::ConstantOp::create(
+                      b, b.getZeroAttr(elements.front().getType())));
+      Value number = parts.columnWords
+                         ? parts.columnWords->interleave(b, elements,
+                                                         parts.isWeightUnsigned,
+                                                         parts.sumType)
+                         : extend(b, elements.front(), b.getF32Type(),
+                                  parts.isWeightUnsigned);
+      channel.weights.push_back(vector::BroadcastOp::create(b, type, number));
+    }
+}
+
 void DepthwiseConv::emitChannel(IndexBuilder &b, Value task) {
   Channel channel;
   channel.image = b.floorDiv(task, outChannels);
@@ -151,13 +210,7 @@ void DepthwiseConv::emitChannel(IndexBuilder &b, Value task) {
   // Each input channel has as many output channels.
   channel.source =
       b.mul(b.floorDiv(task, b.index(parts.outChannels)), b.mul(height, width));
-  int64_t size = parts.rows.size * parts.columns.size;
-  Value first = b.mul(channel.channel, size);
-  for (int64_t i = 0; i < size; ++i) {
-    Value number = memref::LoadOp::create(b, weight, b.add(first, i));
-    channel.weights.push_back(vector::BroadcastOp::create(
-        b, type, extend(b, number, b.getF32Type(), parts.isWeightUnsigned)));
-  }
+  loadWeights(b, channel);
   b.loop(b.index(0), outWidth, lanes, [&](IndexBuilder &b, Value x) {
     Channel here = channel;
     here.column = x;
@@ -172,11 +225,17 @@ void DepthwiseConv::emit(IndexBuilder &b, func::FuncOp kernel,
   Value data = arguments[parts.image.getArgNumber()];
   Value output = arguments[parts.epilogue.getOutput().getArgNumber()];
   parts.epilogue.begin(b, kernel, arguments);
-  type = VectorType::get(lanes, b.getF32Type());
+  stepSize = parts.columnWords ? parts.columnWords->size() : 1;
+  steps = llvm::divideCeil(parts.columns.size, stepSize);
+  type = VectorType::get(lanes,
+                         parts.columnWords ? parts.sumType : b.getF32Type());
+  if (parts.columnWords)
+    parts.columnWords->begin(b, lanes, parts.sumType);
   image = flatten(b, data);
   Type stored = cast<MemRefType>(image.getType()).getElementType();
+  int64_t span = parts.columnWords ? parts.getColumnSpan(lanes) : lanes;
   zero = arith::ConstantOp::create(
-      b, b.getZeroAttr(VectorType::get(lanes, stored)));
+      b, b.getZeroAttr(VectorType::get(span, stored)));
   weight = flatten(b, arguments[parts.weight.getArgNumber()]);
   height = getDim(b, data, 2);
   width = getDim(b, data, 3);

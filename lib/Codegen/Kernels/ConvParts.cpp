@@ -354,6 +354,14 @@ bool ConvParts::isSupported() const {
          (groups == 1 || inChannels >= 4);
 }
 
+/// There are no words of channels. Those of columns are made of a vector.
+void ConvParts::makeColumnWords(int64_t lanes) {
+  columnWords = std::exchange(words, std::nullopt);
+  if (columnWords && (!columnWords->areFused() || columnWords->movesLhs() ||
+                      getColumnSpan(lanes) > lanes * columnWords->size()))
+    columnWords.reset();
+}
+
 std::optional<ConvParts> ConvParts::match(func::FuncOp kernel,
                                           const TargetModel &target,
                                           bool hasHalves) {
@@ -374,7 +382,7 @@ std::optional<ConvParts> ConvParts::match(func::FuncOp kernel,
   if (!hasHalves && parts.isNarrow() && !parts.isSupported())
     return std::nullopt;
   if (parts.isDepthwise())
-    parts.words.reset();
+    parts.makeColumnWords(lanes);
   FailureOr<Epilogue> epilogue =
       Epilogue::match(kernel, result, {/*first=*/2, /*count=*/2});
   if (failed(epilogue) || epilogue->isOutput(parts.image) ||

@@ -62,6 +62,8 @@ struct ConvParts {
   Type sumType;
   /// Words are made of input channels; the weights have to be in panels then.
   std::optional<WordProducts> words;
+  /// Words are made of neighboring columns, in a depthwise convolution.
+  std::optional<WordProducts> columnWords;
   bool isImageUnsigned = false, isWeightUnsigned = false;
   int64_t groups = 1;
   /// Of a group; may be dynamic where the weights are not in panels.
@@ -96,6 +98,13 @@ struct ConvParts {
   /// How many words the channels of an element of the window are.
   int64_t wordsOfChannels() const {
     return llvm::divideCeil(inChannels, wordSize());
+  }
+  /// How many neighboring elements of a row have a word of columns of each of
+  /// `lanes` windows: a power of 2.
+  int64_t getColumnSpan(int64_t lanes) const {
+    int64_t last = (lanes - 1) * columns.stride +
+                   (columnWords->size() - 1) * columns.dilation;
+    return llvm::PowerOf2Ceil(last + 1);
   }
   /// The number of products of a sum, where it is known.
   int64_t getDepth() const { return inChannels * rows.size * columns.size; }
@@ -148,6 +157,7 @@ struct ConvParts {
 
 private:
   bool isSupported() const;
+  void makeColumnWords(int64_t lanes);
   bool matchLoops(const TargetModel &target, bool hasHalves);
   bool matchGroups(Value &data, Value &filter, Value &result);
   bool matchImage(Value data);

@@ -103,8 +103,8 @@ def _has_kernel_of_halves(operation: ir.Operation) -> bool:
     if operation.name != "relax.conv2d":
         return "_pool" not in operation.name
     window = ConvWindow.match(operation)
-    if window is None or window.has_winograd or window.is_depthwise:
-        return False  # with fewer products of float32, or no conversions
+    if window is None or window.has_winograd:
+        return False  # with fewer products of float32
     weight = operation.operands[1]
     dims = dims_of(weight)
     outputs = 0 if dims is None else dims[0].value or 0

@@ -29,6 +29,11 @@ CASES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     ((0, 4, 9, 8), (7, 4, 3, 3), {}),
     ((1, 64, 20, 20), (64, 64, 1, 1), {}),
     ((1, 2050, 5, 5), (24, 2050, 1, 1), {}),
+    # The last vectors have one to four pixels.
+    ((2, 33, 7, 7), (40, 33, 1, 1), {}),
+    ((1, 70, 3, 6), (24, 70, 1, 1), {}),
+    ((1, 2051, 7, 5), (24, 2051, 1, 1), {}),
+    ((1, 9, 14, 14), (8, 9, 3, 3), {"padding": (1, 1, 1, 1)}),
 ]
 DEPTHWISE = [
     ((2, 6, 9, 11), (6, 1, 3, 3), {"padding": (1, 1, 1, 1), "groups": 6}),
@@ -38,6 +43,10 @@ DEPTHWISE = [
     ((1, 3, 12, 40), (3, 1, 8, 8), {"padding": (7, 7, 7, 7), "groups": 3}),
     ((1, 3, 12, 40), (3, 1, 9, 8), {"groups": 3}),
     ((1, 5, 0, 4), (5, 1, 3, 3), {"padding": (2, 2, 2, 2), "groups": 5}),
+    # Words whose columns are not next to each other, and too far from it.
+    ((1, 2, 9, 60), (2, 1, 3, 5), {"dilation": (1, 8), "groups": 2}),
+    ((1, 2, 9, 99), (2, 1, 3, 3), {"dilation": (1, 20), "strides": (1, 2), "groups": 2}),
+    ((1, 2, 9, 99), (2, 1, 3, 3), {"strides": (1, 5), "groups": 2}),
 ]
 SIGNS = [("uint8", "int8"), ("int8", "uint8"), ("int8", "int8")]
 
@@ -100,6 +109,18 @@ def test_bfloats(case: Any, exec_mode: str) -> None:
     x, weight = (
         torch.tensor(rng.standard_normal(shape)).bfloat16().float().numpy() for shape in case[:2]
     )
+    check(case, x, weight, ("bfloat16", "bfloat16"), exec_mode)
+
+
+@pytest.mark.parametrize("strides", [1, 2])
+def test_neighbors_outside_of_windows_do_not_count(strides: int, exec_mode: str) -> None:
+    # A word has more columns than are left of a window, so those count as zeros.
+    x = np.ones((1, 1, 3, 40), "float32")
+    x[0, 0, :, 7] = np.inf
+    x[0, 0, :, 20] = np.nan
+    x = np.concatenate([x, x[:, :, ::-1, ::-1]], 1)
+    weight = np.ones((2, 1, 3, 3), "float32")
+    case = (x.shape, weight.shape, {"groups": 2, "strides": (1, strides)})
     check(case, x, weight, ("bfloat16", "bfloat16"), exec_mode)
 
 

@@ -325,7 +325,8 @@ def optimized(mod, folder, **options):
         ((16, 8, 1, 1), {}, "znver4", True),
         ((16, 8, 3, 3), {"strides": 2}, "znver4", True),
         ((16, 8, 3, 3), {}, "znver4", False),  # Winograd
-        ((8, 1, 5, 5), {"groups": 8}, "znver4", False),  # depthwise
+        ((8, 1, 5, 5), {"groups": 8}, "znver4", True),  # depthwise
+        ((8, 1, 9, 9), {"groups": 8}, "znver4", False),  # no kernel
         ((16, 4, 5, 5), {"groups": 2}, "znver4", True),
         ((16, 8, 1, 1), {}, "sapphirerapids", False),  # its dot products are slower
         ((16, 8, 1, 1), {}, "x86-64-v4", False),
