@@ -179,6 +179,7 @@ static void buildLLVM(OpPassManager &pm, const CompileOptions &options) {
     emulate.sourceTypeStrs = {"bf16"};
     emulate.targetTypeStr = "f32";
     function.addPass(arith::createArithEmulateUnsupportedFloats(emulate));
+    function.addPass(createRelaxExtremaToLLVMPass());
     arith::ArithExpandOpsPassOptions expand;
     expand.includeBf16 = true;
     function.addPass(arith::createArithExpandOpsPass(expand));

@@ -356,6 +356,19 @@ def RelaxBFloatsAsBitsPass
   }];
 }
 
+def RelaxExtremaToLLVMPass : Pass<"relax-extrema-to-llvm"> {
+  let summary = "Make intrinsics of maxima and minima of floats";
+  let description = [{
+    Turns `arith.maximumf` and `minimumf` of numbers and vectors into intrinsics
+    that ignore the signs of zeros, which take two instructions on x86, or one
+    where the right operand is a constant. NaN of either operand is the result.
+
+    Example: `arith.maximumf %x, %y : vector<16xf32>` becomes
+    `llvm.intr.maximum(%y, %x) {fastmathFlags = #llvm.fastmath<nsz>}`.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 def RelaxMergeFunctionsPass
     : Pass<"relax-merge-functions", "::mlir::ModuleOp"> {
   let summary = "Share the code of functions that differ in constants";
