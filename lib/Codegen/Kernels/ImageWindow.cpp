@@ -117,8 +117,8 @@ RowLoader::Load RowLoader::prepare(IndexBuilder &b, Value first, Value count,
     room = b.createOrFold<arith::SelectOp>(isInside, room, zero);
   if (stride == 1) {
     Value mask = makeLaneMask(b, lanes, before, b.min(room, count));
-    return [=, this](IndexBuilder &b, Value row) {
-      return load(b, b.add(row, first), mask);
+    return [=, self = *this](IndexBuilder &b, Value row) {
+      return self.load(b, b.add(row, first), mask);
     };
   }
   if (stride == 2) {
@@ -130,10 +130,10 @@ RowLoader::Load RowLoader::prepare(IndexBuilder &b, Value first, Value count,
     SmallVector<int64_t> even;
     for (int64_t i = 0; i < lanes; ++i)
       even.push_back(2 * i);
-    return [=, this](IndexBuilder &b, Value row) -> Value {
+    return [=, self = *this](IndexBuilder &b, Value row) -> Value {
       Value offset = b.add(row, first);
-      Value lower = load(b, offset, low);
-      Value upper = load(b, b.add(offset, lanes), high);
+      Value lower = self.load(b, offset, low);
+      Value upper = self.load(b, b.add(offset, lanes), high);
       return vector::ShuffleOp::create(b, lower, upper, even);
     };
   }
@@ -146,9 +146,9 @@ RowLoader::Load RowLoader::prepare(IndexBuilder &b, Value first, Value count,
   auto type = VectorType::get(lanes, b.getI64Type());
   Value indices =
       arith::ConstantOp::create(b, DenseIntElementsAttr::get(type, places));
-  return [=, this](IndexBuilder &b, Value row) -> Value {
-    return vector::GatherOp::create(b, getType(), base,
+  return [=, self = *this](IndexBuilder &b, Value row) -> Value {
+    return vector::GatherOp::create(b, self.getType(), self.base,
                                     ValueRange(b.add(row, first)), indices,
-                                    mask, padding);
+                                    mask, self.padding);
   };
 }

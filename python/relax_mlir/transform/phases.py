@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -98,10 +99,15 @@ def _multiplies(options: CompileOptions, dtype: str) -> bool:
     return dtype in _ext.fast_products(options.vector_bits, options.features)
 
 
-def _has_kernel_of_halves(operation: ir.Operation) -> bool:
-    """Say whether an operation has a kernel of 16 bits that is faster than that of float32."""
+def _has_kernel_of_halves(operation: ir.Operation, *, are_multiplied: bool) -> bool:
+    """Say whether an operation has a kernel of 16 bits that is faster than that of float32.
+
+    `are_multiplied` says whether the processor has instructions for bfloat16.
+    """
+    if "_pool" in operation.name:
+        return are_multiplied and operation.name == "relax.max_pool2d"
     if operation.name != "relax.conv2d":
-        return "_pool" not in operation.name
+        return True
     window = ConvWindow.match(operation)
     if window is None or window.has_winograd:
         return False  # with fewer products of float32
@@ -122,13 +128,15 @@ def _roundings(options: CompileOptions) -> list[Pass]:
         dtype = {"f16": "float16", "bf16": "bfloat16"}[options.precision]
         # There are kernels of 16 bits for these.
         products = ["relax.matmul", *(["relax.attention"] if options.device else [])]
-        if options.precision == "bf16" and _multiplies(options, "bfloat16"):
+        are_multiplied = options.precision == "bf16" and _multiplies(options, "bfloat16")
+        if are_multiplied:
             products.append("relax.conv2d")
+        has_kernel = functools.partial(_has_kernel_of_halves, are_multiplied=are_multiplied)
         passes.append(
             ToMixedPrecision(
                 dtype=dtype,
                 products=products,
-                check=None if options.device else _has_kernel_of_halves,
+                check=None if options.device else has_kernel,
                 everywhere=True,
             )
         )
