@@ -22,6 +22,7 @@ from .fold_constant import constant_values, is_computed_of_constants
 from .operations import rank_of
 from .pass_context import PassContext
 from .python_pass import module_pass
+from .quantized_pools import pool_codes
 from .quantized_tensors import CODES, Quantized, has_one_element
 from .reciprocal_scales import multiply_by_reciprocals, scalings_of
 from .rewriting import dtype_of, rewrite_operation
@@ -42,9 +43,9 @@ class FakeQuantizationToInteger:
     ``matmul(dequantize(x), dequantize(w))`` becomes a `matmul` of the codes, which is summed up in
     `int32`, less the zero point of `x` times the sums of the columns of `w`, times both scales.
     What follows stays as it is: a bias, an activation, the `quantize` of the result. The same goes
-    for convolutions, padded with the zero point. Codes of `x` are of 8 bits and have
-    one scale, which may be computed when the program runs; `w` is computed of constants, with a
-    scale for all of it or for each output channel.
+    for convolutions, padded with the zero point. Codes of `x` are of 8 bits and have one scale,
+    which may be computed when the program runs; `w` is computed of constants, with a scale for all
+    of it or for each output channel. `max_pool2d` finds the largest code where the scale is known.
 
     These graphs are what ONNX calls the Q/DQ format, and exports of PyTorch's ``pt2e`` have.
 
@@ -105,6 +106,7 @@ class FakeQuantizationToInteger:
         transpose_quantized_weights(mod.module)
         for function in mod.module.body.operations:
             if isinstance(function, _ops.FuncOp):
+                pool_codes(function.operation)
                 found = [each for each in _products(function.operation) if self._is_meant(each)]
                 _rewrite(function.operation, found, self._has_byte_convolutions)
         return mod

@@ -385,3 +385,55 @@ def test_weights_of_float_convolutions_are_folded():
     x = codes(np.random.default_rng(9), (1, 64, 9, 9), "uint8")
     result = run(mod, x)
     np.testing.assert_allclose(result, run(FakeQuantizationToInteger()(mod), x), rtol=1e-3, atol=1)
+
+
+def pooled(shape, dtype, scales, **window):
+    """Return a program that pools a quantized tensor, with scales before and after it."""
+    x = relax.Var("x", relax.TensorStructInfo(shape, dtype))
+    zero = np.array(3, dtype)
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x]):
+        numbers = op.dequantize(x, np.float32(scales[0]), zero)
+        largest = op.nn.max_pool2d(numbers, **window)
+        out = op.quantize(largest, np.float32(scales[1]), zero, -1, dtype)
+        bb.emit_func_output(out)
+    return bb.get()
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8"])
+@pytest.mark.parametrize("scales", [(0.02, 0.02), (0.02, 0.03), (1e-30, 1e-30)])
+def test_pools_of_codes(dtype, scales, exec_mode):
+    window = {"pool_size": (3, 3), "strides": (2, 2), "padding": (1, 1, 1, 1)}
+    shape = (2, 3, 19, 24)
+    x = codes(np.random.default_rng(0), shape, dtype)
+    mod = pooled(("n", 3, "h", "w"), dtype, scales, **window)
+    text = str(FakeQuantizationToInteger()(mod))
+    assert f"{'ui8' if dtype == 'uint8' else 'i8'}>" in next(
+        line for line in text.splitlines() if "max_pool2d" in line
+    )
+    assert ("relax.quantize" not in text) == (scales[0] == scales[1])
+    found, wanted = (
+        np.from_dlpack(
+            relax.VirtualMachine(relax.compile(mod, exec_mode=exec_mode, **options))["main"](x)
+        )
+        for options in ({}, {"integer_products": False})
+    )
+    np.testing.assert_array_equal(found, wanted)
+    padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)), constant_values=np.iinfo(dtype).min)
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))[:, :, ::2, ::2]
+    if scales[0] == scales[1]:
+        np.testing.assert_array_equal(found, windows.max((-1, -2)))
+
+
+@pytest.mark.parametrize(
+    ("scale", "window"),
+    [
+        (-0.5, {"pool_size": (2, 2)}),  # orders numbers the other way round
+        (0.0, {"pool_size": (2, 2)}),
+        (0.5, {"pool_size": (1, 1), "padding": (1, 1, 1, 1)}),  # has windows without elements
+        (0.5, {"pool_size": (2, 2), "strides": (3, 3), "ceil_mode": True}),
+    ],
+)
+def test_pools_that_stay(scale, window):
+    mod = pooled((1, 2, 7, 7), "uint8", (scale, 0.5), **window)
+    assert str(FakeQuantizationToInteger()(mod)) == str(mod)
