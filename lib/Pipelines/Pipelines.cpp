@@ -126,6 +126,7 @@ static void addToFunctions(OpPassManager &pm,
 
 /// From launches to images and calls of the runtime.
 static void addDeviceCode(OpPassManager &pm) {
+  pm.addNestedPass<func::FuncOp>(createRelaxExpandInvariantDivisionsPass());
   pm.addPass(createGpuLaunchSinkIndexComputationsPass());
   pm.addPass(createGpuKernelOutliningPass());
   pm.addPass(createRelaxGatherDeviceKernelsPass());

@@ -126,6 +126,22 @@ def RelaxMapKernelsToGPUPass
   ];
 }
 
+def RelaxExpandInvariantDivisionsPass
+    : Pass<"relax-expand-invariant-divisions", "::mlir::func::FuncOp"> {
+  let summary = "Divide by sizes on devices by multiplication";
+  let description = [{
+    Unsigned quotients and remainders in the launches of a kernel for CUDA, of
+    indices and numbers of 32 bits, whose divisor is the same for all threads and
+    no constant: the host computes a magic number and two shifts before the
+    launch, and threads multiply and shift instead. What the divisor is computed
+    from moves out of the launch.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::scf::SCFDialect"
+  ];
+}
+
 def RelaxGatherDeviceKernelsPass
     : Pass<"relax-gather-device-kernels", "::mlir::ModuleOp"> {
   let summary = "Put the kernels of a device into one gpu.module";

@@ -57,7 +57,8 @@ llvm::SetVector<Value> findBuffers(Operation *op);
 SmallVector<Value> getLoopSizes(IndexBuilder &b, linalg::GenericOp op);
 
 /// The place in an iteration space, in row-major order. `isSmall`: there are
-/// fewer than 2^31 places, so that divisions of 32 bits do.
+/// fewer than 2^31 places, as there are of blocks, so that quotients of 32 bits
+/// do. The first size does not matter.
 SmallVector<Value> delinearize(IndexBuilder &b, Value place,
                                ArrayRef<Value> sizes, bool isSmall = false);
 

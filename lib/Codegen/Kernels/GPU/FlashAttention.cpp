@@ -282,14 +282,17 @@ void AttentionTiles::begin(IndexBuilder &in, gpu::LaunchOp op) {
   Value warp = in.floorDiv(thread, in.index(kWarp)), none = in.index(0);
   warpQuery = sharesKeys ? none : in.mul(warp, kWarpQueries);
   warpKey = sharesKeys ? in.mul(warp, numKeys()) : none;
-  sharing = in.rem(op.getBlockIds().x, numSharing);
+  Value queries = sizes[parts.queryLoop()];
+  Value blocks = in.ceilDiv(queries, in.index(numQueries()));
+  SmallVector<Value> block =
+      delinearize(in, op.getBlockIds().x, {numRows, blocks, numSharing},
+                  /*isSmall=*/true);
+  sharing = block[2];
   part = sharesKeys ? in.add(in.mul(sharing, kWarps), warp) : sharing;
-  Value block = in.floorDiv(op.getBlockIds().x, numSharing);
-  Value blocks = in.ceilDiv(sizes[parts.queryLoop()], in.index(numQueries()));
-  Value place = in.floorDiv(block, blocks);
-  firstQuery = in.mul(in.rem(block, blocks), numQueries());
-  firstRow = in.mul(place, sizes[parts.queryLoop()]);
-  batch = getBatch(in, place);
+  firstQuery = in.mul(block[1], numQueries());
+  firstRow = in.mul(block[0], queries);
+  batch = delinearize(in, block[0], ArrayRef(sizes).take_front(parts.numBatch),
+                      /*isSmall=*/true);
   query = view(in, parts.query, parts.queryLoop());
   key = view(in, parts.key, parts.keyLoop());
   value = view(in, parts.value, parts.keyLoop());

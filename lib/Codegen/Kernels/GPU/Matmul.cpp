@@ -37,11 +37,13 @@ bool mlir::relax::isDeviceMatmul(Type lhs, Type rhs, Type sum) {
 static std::pair<Value, Value> placeTile(IndexBuilder &b, Value id, Value rows,
                                          Value columns) {
   constexpr int64_t kTileRows = 8;
-  Value size = b.mul(columns, kTileRows);
-  Value first = b.mul(b.floorDiv(id, size), kTileRows),
-        within = b.rem(id, size);
+  Value size = b.mul(columns, b.min(rows, b.index(kTileRows)));
+  SmallVector<Value> group = delinearize(b, id, {rows, size}, /*isSmall=*/true);
+  Value first = b.mul(group[0], kTileRows);
   Value height = b.min(b.sub(rows, first), b.index(kTileRows));
-  return {b.add(first, b.rem(within, height)), b.floorDiv(within, height)};
+  SmallVector<Value> within =
+      delinearize(b, group[1], {columns, height}, /*isSmall=*/true);
+  return {b.add(first, within[1]), within[0]};
 }
 
 Value mlir::relax::countTiles(IndexBuilder &b, const MatmulProblem &problem,
@@ -63,9 +65,11 @@ void mlir::relax::launchTiles(
   Value tiles = b.mul(rows, columns);
   launch(b, b.mul(problem.batch, tiles), b.index(threads), shared,
          [&](IndexBuilder &in, gpu::LaunchOp op) {
-           Value id = op.getBlockIds().x;
-           auto [row, column] = placeTile(in, in.rem(id, tiles), rows, columns);
-           BlockPlace place = {in.floorDiv(id, tiles), in.mul(row, tile.rows),
+           SmallVector<Value> block =
+               delinearize(in, op.getBlockIds().x, {problem.batch, tiles},
+                           /*isSmall=*/true);
+           auto [row, column] = placeTile(in, block[1], rows, columns);
+           BlockPlace place = {block[0], in.mul(row, tile.rows),
                                in.mul(column, tile.columns)};
            SmallVector<Value> memory(op.getWorkgroupAttributions());
            body(in, place, op.getThreadIds().x, memory);

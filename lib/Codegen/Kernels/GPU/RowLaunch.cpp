@@ -175,7 +175,8 @@ void RowLaunch::emit() {
          [&](IndexBuilder &in, gpu::LaunchOp op) {
            thread = op.getThreadIds().x;
            numThreads = op.getBlockSize().x;
-           row = delinearize(in, op.getBlockIds().x, rowSizes);
+           row = delinearize(in, op.getBlockIds().x, rowSizes,
+                             /*isSmall=*/true);
            llvm::append_range(shared, op.getWorkgroupAttributions());
            for (auto [step, loops] : llvm::zip(steps, sizes)) {
              if (needsBarrier(step.op)) {

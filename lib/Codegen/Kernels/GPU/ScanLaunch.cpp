@@ -366,7 +366,8 @@ void ScanLaunch::launchBlocks(IndexBuilder &host) {
            memory = launched.getWorkgroupAttributions().front();
            none = arith::ConstantOp::create(in, neutral);
            SmallVector<Value> line =
-               delinearize(in, launched.getBlockIds().x, lines());
+               delinearize(in, launched.getBlockIds().x, lines(),
+                           /*isSmall=*/true);
            SmallVector<Value> place(line);
            place.push_back(in.index(0));
            Value total = body.loadOperand(in, *op.getDpsInitOperand(1), place);
