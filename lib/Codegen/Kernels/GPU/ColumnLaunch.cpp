@@ -8,6 +8,7 @@
 
 #include "ColumnLaunch.h"
 
+#include "ElementLaunch.h"
 #include "Launch.h"
 #include "Reduction.h"
 
@@ -63,7 +64,8 @@ bool mlir::relax::launchColumns(linalg::GenericOp op, unsigned numParallel) {
         for (TypedAttr value : reduction->neutral)
           neutral.push_back(arith::ConstantOp::create(in, value));
         SmallVector<Value> sums = accumulate(
-            in, op, body, part, length, in.index(kMostThreads / kWarp), neutral,
+            in, op, body, part, length, in.index(kMostThreads / kWarp),
+            getUnroll(op, op.getNumLoops()), neutral,
             [&](IndexBuilder &loop, Value at) {
               SmallVector<Value> where(place);
               llvm::append_range(where, delinearize(loop, at, inner));

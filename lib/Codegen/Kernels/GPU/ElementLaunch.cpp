@@ -15,6 +15,7 @@
 
 #include "Launch.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
@@ -35,18 +36,28 @@ static int64_t getElementBytes(linalg::GenericOp op) {
   return bytes;
 }
 
-int64_t mlir::relax::getUnroll(linalg::GenericOp op) {
+int64_t mlir::relax::getUnroll(linalg::GenericOp op, size_t numLoops) {
   Block &body = op.getRegion().front();
   if (llvm::any_of(body,
                    [](Operation &inner) { return inner.getNumRegions() > 0; }))
     return 1;
+  // Around subroutines, which compute these, registers are few.
+  if (llvm::any_of(body, [](Operation &inner) {
+        return (isa<arith::DivFOp>(inner) ||
+                isa_and_nonnull<math::MathDialect>(inner.getDialect())) &&
+               inner.getResult(0).getType().isF64();
+      }))
+    return 1;
   auto size = static_cast<int64_t>(body.getOperations().size());
   if (size > kLargeBody)
     return 1;
-  bool isNarrow = getElementBytes(op) <= 2;
+  int64_t bytes = getElementBytes(op);
   if (size > kSmallBody)
-    return isNarrow ? kIterations : 1;
-  return isNarrow ? 2 * kIterations : kIterations;
+    return bytes <= 2 ? kIterations : 1;
+  if (bytes > 4)
+    return kIterations / 2;
+  // Each iteration of several loops has a place of its own to compute.
+  return bytes <= 2 && numLoops <= 1 ? 2 * kIterations : kIterations;
 }
 
 /// Whether an operation does the same for all elements, wherever they are.
@@ -109,7 +120,7 @@ void mlir::relax::launchElements(linalg::GenericOp op) {
     op = flattenLoops(b, op);
   SmallVector<Value> sizes = getLoopSizes(b, op);
   Value count = makeProduct(b, sizes);
-  int64_t unroll = getUnroll(op);
+  int64_t unroll = getUnroll(op, sizes.size());
   ElementBody body(op);
   Value perBlock = b.index(kThreads * unroll);
   launch(b, b.ceilDiv(count, perBlock), b.index(kThreads), {},

@@ -18,8 +18,9 @@ namespace mlir::relax {
 void launchElements(linalg::GenericOp op);
 
 /// So many iterations of an operation a thread loads before it stores, so that
-/// it waits for memory once for all of them.
-int64_t getUnroll(linalg::GenericOp op);
+/// it waits for memory once for all of them: about as many bytes, whatever the
+/// type. Their places are those of `numLoops` loops.
+int64_t getUnroll(linalg::GenericOp op, size_t numLoops);
 
 /// The iterations of a thread, at the places that `at` makes of numbers: all
 /// that is loaded comes before what is stored.

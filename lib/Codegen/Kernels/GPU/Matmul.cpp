@@ -110,10 +110,7 @@ Value mlir::relax::isMatrixAligned(IndexBuilder &b, const MatrixView &matrix,
 }
 
 Value mlir::relax::loadInside(IndexBuilder &b, const MatrixView &matrix,
-                              Value row, Value column, Value numRows,
-                              Value numColumns) {
-  Value isInside = arith::AndIOp::create(b, b.isBelow(row, numRows),
-                                         b.isBelow(column, numColumns));
+                              Value row, Value column, Value isInside) {
   if (matrix.element)
     return matrix.element(b, row, column, isInside);
   Type type = cast<MemRefType>(matrix.base.getType()).getElementType();
@@ -245,8 +242,10 @@ ThreadTiles::Elements ThreadTiles::load(IndexBuilder &in, const Side &side,
   Elements elements;
   for (int64_t i = 0; i < kSteps; ++i) {
     auto [r, d] = placeOf(in, side, i);
-    elements.push_back(loadInside(in, side.matrix, in.add(side.first, r),
-                                  in.add(from, d), side.numRows, problem.k));
+    Value row = in.add(side.first, r), at = in.add(from, d);
+    Value isInside = arith::AndIOp::create(in, in.isBelow(row, side.numRows),
+                                           in.isBelow(at, problem.k));
+    elements.push_back(loadInside(in, side.matrix, row, at, isInside));
   }
   return elements;
 }

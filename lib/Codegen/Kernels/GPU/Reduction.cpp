@@ -8,7 +8,6 @@
 
 #include "Reduction.h"
 
-#include "ElementLaunch.h"
 #include "Launch.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -68,10 +67,10 @@ Value mlir::relax::combine(IndexBuilder &in, Operation *combiner, Value lhs,
 
 SmallVector<Value> mlir::relax::accumulate(
     IndexBuilder &b, linalg::GenericOp op, const ElementBody &body, Value begin,
-    Value end, Value step, ValueRange neutral,
+    Value end, Value step, int64_t unroll, ValueRange neutral,
     llvm::function_ref<SmallVector<Value>(IndexBuilder &, Value)> at) {
   return loopUnrolled(
-      b, begin, end, step, getUnroll(op), neutral,
+      b, begin, end, step, unroll, neutral,
       [&](IndexBuilder &loop, ArrayRef<Value> places, ValueRange carried) {
         SmallVector<SmallVector<Value>> where, operands;
         for (Value place : places) {

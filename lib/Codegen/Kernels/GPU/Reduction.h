@@ -29,10 +29,12 @@ std::optional<TypedAttr> getNeutral(Operation *combiner);
 /// What a combiner makes of two values.
 Value combine(IndexBuilder &b, Operation *combiner, Value lhs, Value rhs);
 
-/// What a thread makes of its places, from the neutral elements on.
+/// What a thread makes of its places, from the neutral elements on; it loads
+/// `unroll` of them at a time.
 SmallVector<Value>
 accumulate(IndexBuilder &b, linalg::GenericOp op, const ElementBody &body,
-           Value begin, Value end, Value step, ValueRange neutral,
+           Value begin, Value end, Value step, int64_t unroll,
+           ValueRange neutral,
            llvm::function_ref<SmallVector<Value>(IndexBuilder &, Value)> at);
 
 } // namespace mlir::relax

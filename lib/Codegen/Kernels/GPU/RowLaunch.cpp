@@ -263,7 +263,8 @@ void RowLaunch::emitStep(IndexBuilder &in, const RowStep &step,
 void RowLaunch::emitElements(IndexBuilder &in, const RowStep &step,
                              ArrayRef<Value> sizes) {
   emitPlaces(in, makeBody(step.op), thread, makeProduct(in, sizes), numThreads,
-             getUnroll(step.op), [&](IndexBuilder &loop, Value place) {
+             getUnroll(step.op, sizes.size()),
+             [&](IndexBuilder &loop, Value place) {
                return placeOf(loop, place, sizes);
              });
 }
@@ -352,7 +353,8 @@ void RowLaunch::emitReduction(IndexBuilder &in, const RowStep &step,
     neutral.push_back(arith::ConstantOp::create(in, value));
   SmallVector<Value> sums =
       accumulate(in, op, body, thread, makeProduct(in, sizes), numThreads,
-                 neutral, [&](IndexBuilder &loop, Value place) {
+                 getUnroll(op, sizes.size()), neutral,
+                 [&](IndexBuilder &loop, Value place) {
                    return placeOf(loop, place, sizes);
                  });
   SmallVector<Value> place(row), results;

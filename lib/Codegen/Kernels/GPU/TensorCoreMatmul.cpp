@@ -99,6 +99,13 @@ static SharedTile getStage(IndexBuilder &in, SharedTile tile, Value stage) {
   return tile;
 }
 
+/// The stage that comes `count` stages later.
+static Value addStages(IndexBuilder &in, Value stage, int64_t count) {
+  Value later = in.add(stage, count);
+  return arith::SelectOp::create(in, in.isBelow(later, in.index(kStages)),
+                                 later, in.sub(later, in.index(kStages)));
+}
+
 TileSource TensorCoreTiles::leftSource(IndexBuilder &in, Value step) {
   return {left, place.row, in.mul(step, form.depth()), problem.m, problem.k};
 }
@@ -193,33 +200,33 @@ SmallVector<Value> TensorCoreTiles::sumUp(IndexBuilder &in) {
                        loadFirst(in, problem, [&](IndexBuilder &first) {
                          return loadStep(first, firstStep);
                        }));
+  carried.push_back(in.index(0)); // the stage, which costs no quotients so
   Value token;
-  auto copyAhead = [&](IndexBuilder &at, Value step) {
-    return copyStep(at, step, at.rem(step, at.index(kStages)));
-  };
   for (int64_t step = 0; step < kStages - 1; ++step)
-    token = copyAhead(in, in.add(firstStep, step));
+    token = copyStep(in, in.add(firstStep, step), in.index(step));
   auto wait = [&](IndexBuilder &at, int64_t pending) {
     if (token)
       nvgpu::DeviceAsyncWaitOp::create(at, token,
                                        at.getI32IntegerAttr(pending));
     gpu::BarrierOp::create(at);
   };
-  SmallVector<Value> result =
-      in.reduce(firstStep, endStep, 1, carried,
-                [&](IndexBuilder &loop, Value step, ValueRange values) {
-                  Value stage = loop.rem(step, loop.index(kStages));
-                  storeStep(loop, values.drop_front(numSums), stage);
-                  // This step has arrived, and all have read the one before.
-                  wait(loop, kStages - 2);
-                  copyAhead(loop, loop.add(step, kStages - 1));
-                  SmallVector<Value> chunks =
-                      loadStep(loop, loop.add(step, loop.index(1)));
-                  SmallVector<Value> next =
-                      multiplyStep(loop, stage, values.take_front(numSums));
-                  llvm::append_range(next, chunks);
-                  return next;
-                });
+  SmallVector<Value> result = in.reduce(
+      firstStep, endStep, 1, carried,
+      [&](IndexBuilder &loop, Value step, ValueRange values) {
+        Value stage = values.back();
+        storeStep(loop, values.drop_front(numSums).drop_back(), stage);
+        // This step has arrived, and all have read the one before.
+        wait(loop, kStages - 2);
+        copyStep(loop, loop.add(step, kStages - 1),
+                 addStages(loop, stage, kStages - 1));
+        SmallVector<Value> chunks =
+            loadStep(loop, loop.add(step, loop.index(1)));
+        SmallVector<Value> next =
+            multiplyStep(loop, stage, values.take_front(numSums));
+        llvm::append_range(next, chunks);
+        next.push_back(addStages(loop, stage, 1));
+        return next;
+      });
   // The memory is used for the results next.
   wait(in, 0);
   result.truncate(numSums);

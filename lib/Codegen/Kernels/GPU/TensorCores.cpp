@@ -92,11 +92,16 @@ SmallVector<Value> mlir::relax::loadChunks(IndexBuilder &b,
   auto type = VectorType::get({tile.chunk()}, tile.element());
   forEachChunk(b, tile, thread, numThreads, [&](Value tileRow, Value chunk) {
     auto [row, column] = findChunk(b, tile, source, tileRow, chunk);
+    Value isRow = b.isBelow(row, source.numRows);
+    // One number for all elements takes fewer registers than their columns do.
+    Value left = b.sub(source.numColumns, column);
     SmallVector<Value> elements;
-    for (int64_t i = 0; i < tile.chunk(); ++i)
-      elements.push_back(loadInside(b, source.matrix, row,
-                                    b.add(column, b.index(i)), source.numRows,
-                                    source.numColumns));
+    for (int64_t i = 0; i < tile.chunk(); ++i) {
+      Value isInside =
+          arith::AndIOp::create(b, isRow, b.isBelow(b.index(i), left));
+      elements.push_back(
+          loadInside(b, source.matrix, row, b.add(column, i), isInside));
+    }
     chunks.push_back(vector::FromElementsOp::create(b, type, elements));
   });
   return chunks;
