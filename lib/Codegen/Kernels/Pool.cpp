@@ -47,6 +47,27 @@ struct PoolParts {
 };
 } // namespace
 
+/// Whether the result is the larger one of an element of the window, which is
+/// the first argument, and of what came before; either may be converted.
+static bool findsMaximum(linalg::LinalgOp op) {
+  auto strip = [](Value value) {
+    Operation *conversion = value.getDefiningOp();
+    return isa_and_present<arith::ExtFOp, arith::TruncFOp>(conversion)
+               ? conversion->getOperand(0)
+               : value;
+  };
+  Block *body = op.getBlock();
+  auto maximum = strip(body->getTerminator()->getOperand(0))
+                     .getDefiningOp<arith::MaximumFOp>();
+  if (!maximum)
+    return false;
+  Value element = body->getArgument(0);
+  Value before = body->getArguments().back();
+  std::pair operands(strip(maximum.getLhs()), strip(maximum.getRhs()));
+  return operands == std::pair(element, before) ||
+         operands == std::pair(before, element);
+}
+
 /// The type in which elements are combined; null where there is no kernel.
 static Type findSumType(linalg::LinalgOp op, Type type,
                         const TargetModel &target) {
@@ -56,10 +77,7 @@ static Type findSumType(linalg::LinalgOp op, Type type,
   if (!type.isF16() && !type.isBF16())
     return isa<IntegerType>(type) || type.isF32() || type.isF64() ? type
                                                                   : Type();
-  bool isMaximum = llvm::all_of(
-      *op.getBlock(), llvm::IsaPred<arith::ExtFOp, arith::MaximumFOp,
-                                    arith::TruncFOp, linalg::YieldOp>);
-  return isMaximum ? Float32Type::get(type.getContext()) : Type();
+  return findsMaximum(op) ? Float32Type::get(type.getContext()) : Type();
 }
 
 std::optional<PoolParts> PoolParts::match(func::FuncOp kernel,
