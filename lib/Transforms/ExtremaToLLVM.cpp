@@ -12,6 +12,8 @@
 // loop has accumulated does not wait for the comparison. A bound that is a
 // constant needs the first instruction only, and so does AArch64.
 //
+// Zeros as constants stay: max(-0, 0) is 0, as of relu.
+//
 //===----------------------------------------------------------------------===//
 
 #include "relax-mlir/Transforms/Passes.h"
@@ -19,6 +21,7 @@
 #include "mlir/Conversion/ArithCommon/AttrToLLVMConverter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Matchers.h"
 
 namespace mlir::relax {
 #define GEN_PASS_DEF_RELAXEXTREMATOLLVMPASS
@@ -34,7 +37,9 @@ static bool isNumberOrVector(Type type) {
 }
 
 template <typename IntrinsicOp, typename OpTy> static void convert(OpTy op) {
-  if (!isNumberOrVector(op.getType()))
+  if (!isNumberOrVector(op.getType()) ||
+      matchPattern(op.getRhs(), m_AnyZeroFloat()) ||
+      matchPattern(op.getLhs(), m_AnyZeroFloat()))
     return;
   OpBuilder b(op);
   auto flags = arith::convertArithFastMathFlagsToLLVM(op.getFastmath()) |

@@ -362,6 +362,7 @@ def RelaxExtremaToLLVMPass : Pass<"relax-extrema-to-llvm"> {
     Turns `arith.maximumf` and `minimumf` of numbers and vectors into intrinsics
     that ignore the signs of zeros, which take two instructions on x86, or one
     where the right operand is a constant. NaN of either operand is the result.
+    Those of a constant zero stay, since the greater zero is the one without sign.
 
     Example: `arith.maximumf %x, %y : vector<16xf32>` becomes
     `llvm.intr.maximum(%y, %x) {fastmathFlags = #llvm.fastmath<nsz>}`.

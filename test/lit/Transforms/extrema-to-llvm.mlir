@@ -24,3 +24,11 @@ func.func @matrices(%x: vector<2x8xf32>, %y: vector<2x8xf32>) -> vector<2x8xf32>
   %0 = arith.maximumf %x, %y : vector<2x8xf32>
   return %0 : vector<2x8xf32>
 }
+
+// CHECK-LABEL: func.func @relu(
+// CHECK:       arith.maximumf
+func.func @relu(%x: vector<8xf32>) -> vector<8xf32> {
+  %zero = arith.constant dense<0.0> : vector<8xf32>
+  %0 = arith.maximumf %x, %zero : vector<8xf32>
+  return %0 : vector<8xf32>
+}
