@@ -132,7 +132,7 @@ void DepthwiseConv::emitRows(IndexBuilder &b, const Channel &channel,
     for (auto [k, sum] : llvm::enumerate(sums)) {
       Value indices[] = {channel.image, channel.channel, b.add(y, k),
                          channel.column};
-      if (parts.sumType.isInteger() && !type.getElementType().isInteger())
+      if (type.getElementType() != parts.sumType)
         sum = arith::FPToSIOp::create(b, type.clone(parts.sumType), sum);
       parts.epilogue.finish(b, sum, indices, mask);
     }

@@ -88,10 +88,9 @@ Value MatmulEmitter::loadVector(IndexBuilder &b, const MatrixView &matrix,
                 matrix.isUnsigned);
 }
 
-/// As many elements as a vector has.
 Value MatmulEmitter::loadWhole(IndexBuilder &b, const MatrixView &matrix,
-                               Value offset) {
-  return extend(b, loadElements(b, matrix, offset, lanes, /*mask=*/{}),
+                               Value offset, int64_t count) {
+  return extend(b, loadElements(b, matrix, offset, count, /*mask=*/{}),
                 problem.sumType, matrix.isUnsigned);
 }
 
@@ -159,8 +158,7 @@ Value MatmulEmitter::loadStep(IndexBuilder &b, const MatrixView &panels,
 Value MatmulEmitter::loadWords(IndexBuilder &b, const MatrixView &panels,
                                Value offset, int64_t count) {
   if (!hasWords() || isOfWords(panels))
-    return extend(b, loadElements(b, panels, offset, count, /*mask=*/{}),
-                  problem.sumType, panels.isUnsigned);
+    return loadWhole(b, panels, offset, count);
   Value elements = loadElements(b, panels, b.mul(offset, wordSize()),
                                 wordSize() * count, /*mask=*/{});
   return words->make(b, elements, panels.isUnsigned, problem.sumType);

@@ -83,8 +83,8 @@ void MatmulEmitter::emitStreamStep(IndexBuilder &b, const Tile &tile,
       sums.push_back(loadSums(b, scratch, b.add(j, i * width)));
     for (int64_t d = 0; d < depth; ++d) {
       Value offset = b.add(right[d], j);
-      Value vector =
-          mask ? loadVector(b, rhs, offset, mask) : loadWhole(b, rhs, offset);
+      Value vector = mask ? loadVector(b, rhs, offset, mask)
+                          : loadWhole(b, rhs, offset, lanes);
       for (int64_t i = 0; i < rows; ++i)
         sums[i] = multiplyAdd(b, left[d * rows + i], vector, sums[i]);
     }

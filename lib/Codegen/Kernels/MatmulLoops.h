@@ -74,7 +74,8 @@ private:
                      int64_t size, Value mask);
   Value loadVector(IndexBuilder &b, const MatrixView &matrix, Value offset,
                    Value mask);
-  Value loadWhole(IndexBuilder &b, const MatrixView &matrix, Value offset);
+  Value loadWhole(IndexBuilder &b, const MatrixView &matrix, Value offset,
+                  int64_t count);
   Value loadSums(IndexBuilder &b, Value scratch, Value offset);
   void storeSums(IndexBuilder &b, Value sums, Value scratch, Value offset);
   Value makeMask(IndexBuilder &b, Value count, int64_t size);

@@ -59,7 +59,7 @@ void MatmulEmitter::packCopies(IndexBuilder &b, const PanelRange &range,
             return loadElements(b, matrix, from, size, isFull ? Value() : mask);
           });
         else
-          values = isFull ? loadWhole(b, matrix, place)
+          values = isFull ? loadWhole(b, matrix, place, lanes)
                           : loadVector(b, matrix, place, mask);
         storeSums(b, values, scratch, b.add(target, i * size));
       }
