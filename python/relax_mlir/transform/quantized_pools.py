@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Protocol
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from mlir import ir
@@ -31,27 +31,34 @@ def pool_codes(function: ir.Operation) -> None:
     _rewrite(function, "relax.quantize", _codes_again)
 
 
-class _Make(Protocol):
-    def __call__(self, found: ir.Operation, /, data: Quantized) -> ir.Value | None: ...
+# The elements of scales and zero points.
+_Values = Mapping[ir.Value, np.ndarray]
+_Make = Callable[..., ir.Value | None]
 
 
 def _rewrite(function: ir.Operation, name: str, make: _Make) -> None:
-    """Replace operations of a name on dequantized tensors of one scale, which is known."""
-    for found in list(walk(function)):
-        data = Quantized.match(found.operands[0]) if found.name == name else None
-        if data is not None and _is_increasing(data):
-            rewrite_operation(found, functools.partial(make, data=data))
-
-
-def _is_increasing(data: Quantized) -> bool:
-    """Say whether a larger code is a larger number, and another one."""
-    if not all(map(has_one_element, data.parameters)) or not is_computed_of_constants(data.scale):
-        return False
+    """Replace operations of a name on dequantized tensors, whose parameters are numbers."""
+    found = [
+        (each, data)
+        for each in walk(function)
+        if each.name == name and (data := Quantized.match(each.operands[0])) is not None
+    ]
+    # Those of a `quantize`, too; a pool has no others.
+    parameters = [
+        value for each, data in found for value in (*data.parameters, *list(each.operands)[1:])
+    ]
+    values = constant_values(
+        value for value in parameters if has_one_element(value) and is_computed_of_constants(value)
+    )
     low, high = _SCALES
-    return bool(low <= constant_values([data.scale])[data.scale].item() <= high)
+    for each, data in found:
+        if data.scale in values and low <= values[data.scale].item() <= high:
+            rewrite_operation(each, functools.partial(make, data=data, values=values))
 
 
-def _pool(found: ir.Operation, data: Quantized) -> ir.Value | None:
+def _pool(found: ir.Operation, data: Quantized, values: _Values) -> ir.Value | None:
+    if not has_one_element(data.zero):
+        return None
     attributes = found.attributes
     window = list(attributes["pool_size"])
     padding = list(attributes["padding"]) if "padding" in attributes else [0] * 4
@@ -63,14 +70,9 @@ def _pool(found: ir.Operation, data: Quantized) -> ir.Value | None:
     return op.dequantize(codes, data.scale, data.zero, -1, "float32")
 
 
-def _codes_again(found: ir.Operation, data: Quantized) -> ir.Value | None:
-    pairs = list(zip(found.operands[1:], data.parameters, strict=True))
-    if dtype_of(found.results[0]) != dtype_of(data.codes) or not all(
-        has_one_element(value) and is_computed_of_constants(value)
-        for pair in pairs
-        for value in pair
-    ):
-        return None
-    values = constant_values(value for pair in pairs for value in pair)
-    same = all(np.array_equal(values[x].ravel(), values[y].ravel()) for x, y in pairs)
+def _codes_again(found: ir.Operation, data: Quantized, values: _Values) -> ir.Value | None:
+    pairs = zip(list(found.operands)[1:], data.parameters, strict=True)
+    same = dtype_of(found.results[0]) == dtype_of(data.codes) and all(
+        x in values and y in values and values[x].item() == values[y].item() for x, y in pairs
+    )
     return data.codes if same else None
