@@ -63,8 +63,13 @@ def _pool(found: ir.Operation, data: Quantized, values: _Values) -> ir.Value | N
     window = list(attributes["pool_size"])
     padding = list(attributes["padding"]) if "padding" in attributes else [0] * 4
     goes_beyond = "ceil_mode" in attributes and attributes["ceil_mode"].value
+    dilation = list(attributes["dilation"]) if "dilation" in attributes else [1]
     # A window without elements is -inf, which is no code.
-    if goes_beyond or any(pad >= size for pad, size in zip(padding, window * 2, strict=True)):
+    if (
+        goes_beyond
+        or any(step != 1 for step in dilation)
+        or any(pad >= size for pad, size in zip(padding, window * 2, strict=True))
+    ):
         return None
     codes = copy_operation(found, [data.codes]).results[0]
     return op.dequantize(codes, data.scale, data.zero, -1, "float32")

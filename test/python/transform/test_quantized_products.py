@@ -432,6 +432,7 @@ def test_pools_of_codes(dtype, scales, exec_mode):
         (0.0, {"pool_size": (2, 2)}),
         (0.5, {"pool_size": (1, 1), "padding": (1, 1, 1, 1)}),  # has windows without elements
         (0.5, {"pool_size": (2, 2), "strides": (3, 3), "ceil_mode": True}),
+        (0.5, {"pool_size": (2, 2), "padding": (1, 1, 1, 1), "dilation": (8, 8)}),
     ],
 )
 def test_pools_that_stay(scale, window):
