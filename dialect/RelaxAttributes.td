@@ -152,4 +152,77 @@ def Relax_VDeviceAttr : Relax_Attr<"VDevice", "vdevice"> {
   let genVerifyDecl = 1;
 }
 
+//===----------------------------------------------------------------------===//
+// Distributed tensors
+//===----------------------------------------------------------------------===//
+
+def Relax_DeviceMeshAttr : Relax_Attr<"DeviceMesh", "device_mesh"> {
+  let summary = "devices in an n-dimensional arrangement";
+  let description = [{
+    `shape` are the extents of the arrangement, and `device_ids` the devices in
+    it, in row-major order: the numbers of workers of a session.
+
+    The attribute `relax.device_meshes` of the module lists meshes by name and
+    position.
+
+    **Constraints:** extents are 1 or more; their product is the number of
+    devices, which are distinct and 0 or more.
+
+    Example:
+
+    ```mlir
+    module attributes {relax.device_meshes = {
+      mesh = [#relax.device_mesh<[2, 2], [0, 1, 2, 3]>, #relax.device_mesh<[1], [4]>]
+    }} {}
+    ```
+  }];
+  let parameters = (ins
+    ArrayRefParameter<"int64_t", "extents">:$shape,
+    ArrayRefParameter<"int64_t", "devices, in row-major order">:$device_ids);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
+def Relax_PlacementAttr : Relax_Attr<"Placement", "placement"> {
+  let summary = "how a tensor lies on a mesh of devices";
+  let description = [{
+    For each dimension of the mesh: `S[axis]` where the tensor is cut along an
+    axis into equal parts, one for each device of that dimension, or `R` where
+    each of them has it all.
+
+    **Constraints:** axes are 0 or more.
+
+    Example: `#relax.placement<[S[0], R]>`
+  }];
+  let parameters = (ins
+    ArrayRefParameter<"int64_t", "axes, -1 for a replica">:$axes);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    static constexpr int64_t kReplica = -1;
+    /// "S[0], R".
+    std::string str() const;
+  }];
+}
+
+def Relax_ShardingAttr : Relax_Attr<"Sharding", "sharding"> {
+  let summary = "the mesh and the placement of a distributed tensor";
+  let description = [{
+    **Constraints:** the placement has an entry for each dimension of the mesh.
+
+    Example: `#relax.sharding<[S[0], R] on <[2, 2], [0, 1, 2, 3]>>`
+  }];
+  let parameters = (ins "DeviceMeshAttr":$mesh, "PlacementAttr":$placement);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The dimension of the mesh along which an axis is cut; none where it is
+    /// not. The first one where there are several.
+    std::optional<unsigned> getMeshDim(int64_t axis) const;
+    /// Into how many parts an axis is cut; 1 where it is not.
+    int64_t getNumParts(int64_t axis) const;
+    bool isReplicated() const;
+  }];
+}
+
 #endif // RELAX_ATTRIBUTES

@@ -43,10 +43,21 @@ def Relax_InferTypes : TraitList<[
         ::mlir::ValueRange operands, ::mlir::DictionaryAttr attributes,
         ::mlir::OpaqueProperties properties, ::mlir::RegionRange regions,
         ::llvm::SmallVectorImpl<::mlir::Type> &results) {
-      $cppClass::Adaptor adaptor(operands, attributes, properties, regions);
-      if (location && ::llvm::failed(adaptor.verify(*location)))
-        return ::llvm::failure();
-      return $cppClass::inferReturnTypes(context, location, adaptor, results);
+      auto infer = [&](::mlir::ValueRange values,
+                       ::llvm::SmallVectorImpl<::mlir::Type> &types) {
+        $cppClass::Adaptor adaptor(values, attributes, properties, regions);
+        if (location && ::llvm::failed(adaptor.verify(*location)))
+          return ::llvm::failure();
+        return $cppClass::inferReturnTypes(context, location, adaptor, types);
+      };
+      if constexpr ($cppClass::hasTrait<::mlir::OpTrait::TensorOperator>())
+        if (::mlir::relax::isDistributed(operands.getTypes()))
+          return ::mlir::relax::inferDistributed(
+              context, location, $cppClass::getOperationName(), operands,
+              ::mlir::relax::getInherentAttrs<$cppClass>(context, attributes,
+                                                         properties),
+              infer, results);
+      return infer(operands, results);
     }
     ::llvm::LogicalResult $cppClass::refineReturnTypes(
         ::mlir::MLIRContext *context, std::optional<::mlir::Location> location,

@@ -48,6 +48,8 @@ def Relax_Dialect : Dialect {
 
     // On the module: the virtual devices by name, #relax.vdevice each (GR03).
     "::mlir::DictionaryAttr":$global_info,
+    // On the module: meshes of devices, by name a list of #relax.device_mesh.
+    "::mlir::DictionaryAttr":$device_meshes,
     // On a function: impure calls inside are disregarded (DR15, WF21).
     "::mlir::BoolAttr":$force_pure,
     // On a function: memory is planned for the sizes of each call, though these

@@ -14,8 +14,11 @@ include "RelaxCoreOps.td"
 // A tensor operator: a pure function from tensors to one new tensor, lowered to
 // a kernel by `relax-legalize-ops`. Each derives its result (DR11) and is
 // written `relax.op operands {attributes} : (types) -> type`.
+// Of distributed tensors, the rule of its name says what is derived
+// (`IR/Sharding.h`).
+def Relax_TensorOperator : NativeOpTrait<"TensorOperator">;
 class Relax_Operator<string mnemonic, list<Trait> traits = []>
-    : Relax_InferredOp<mnemonic, traits> {
+    : Relax_InferredOp<mnemonic, !listconcat(traits, [Relax_TensorOperator])> {
   let results = (outs Res<Relax_Tensor, "", [MemAlloc]>:$result);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
   let hasPythonFunction = 1;

@@ -34,6 +34,12 @@ def Relax_TensorStructInfo : Relax_StructInfo<"Tensor", "tensor"> {
     `ndim` is -1 where the rank is unknown; `dtype` is null where the data type
     is unknown (Void). `vdevice` names the virtual device, where known.
 
+    A tensor with a `sharding` is distributed: each device of a mesh has a part
+    of it, or all of it. Shape and rank are those of the whole tensor. It is of
+    another kind than one without, which all workers have for themselves: neither
+    is a subtype of the other. `relax-lower-dist-ir` makes tensors without of
+    all.
+
     **Constraints:**
     - (WF10) `ndim` equals the number of dimensions where `shape` is given.
     - (WF14) at most one of `shape` and `shape_var` is given: a `shape_var` names
@@ -41,6 +47,8 @@ def Relax_TensorStructInfo : Relax_StructInfo<"Tensor", "tensor"> {
       used here, and bound by the type of a shape.
     - (GR18, WF20) `dtype` is `i1`, `i8`-`i64`, `ui8`-`ui64`, `f16`, `bf16`,
       `f32`, `f64` or an 8-bit float.
+    - the axes of a `sharding` are less than `ndim`, which is known where it has
+      any.
 
     Examples:
 
@@ -53,6 +61,7 @@ def Relax_TensorStructInfo : Relax_StructInfo<"Tensor", "tensor"> {
     !relax.tensor<[n, 16], f32, @cuda0>
     !relax.tensor<var = s, ndim = 2, f32>
     !relax.tensor<var = t, f32>
+    !relax.tensor<[n, 16], f32, sharding = <[S[1]] on <[2], [0, 1]>>>
     ```
   }];
   let parameters = (ins
@@ -60,30 +69,33 @@ def Relax_TensorStructInfo : Relax_StructInfo<"Tensor", "tensor"> {
     "int64_t":$ndim,
     OptionalParameter<"Type">:$dtype,
     OptionalParameter<"FlatSymbolRefAttr">:$vdevice,
-    OptionalParameter<"StringAttr">:$shape_var);
+    OptionalParameter<"StringAttr">:$shape_var,
+    OptionalParameter<"ShardingAttr">:$sharding);
   // A shape with a dimension beyond the limits of an expression is not known.
   // Builders use $_get, which is getChecked where they are asked to check.
   let skipDefaultBuilders = 1;
   let builders = [
     TypeBuilder<(ins "ShapeExprAttr":$shape, "int64_t":$ndim, "Type":$dtype,
-                     "FlatSymbolRefAttr":$vdevice, "StringAttr":$shape_var), [{
+                     "FlatSymbolRefAttr":$vdevice, "StringAttr":$shape_var,
+                     CArg<"ShardingAttr", "{}">:$sharding), [{
       return $_get($_ctxt, shape && shape.isTooLarge() ? ShapeExprAttr() : shape,
-                   ndim, dtype, vdevice, shape_var);
+                   ndim, dtype, vdevice, shape_var, sharding);
     }]>,
     TypeBuilderWithInferredContext<(ins "ShapeExprAttr":$shape, "Type":$dtype,
                                     CArg<"FlatSymbolRefAttr", "{}">:$vdevice), [{
       return $_get(shape.getContext(),
                    shape.isTooLarge() ? ShapeExprAttr() : shape, shape.size(),
-                   dtype, vdevice, StringAttr());
+                   dtype, vdevice, StringAttr(), ShardingAttr());
     }]>,
     TypeBuilder<(ins "int64_t":$ndim, "Type":$dtype,
                      CArg<"FlatSymbolRefAttr", "{}">:$vdevice), [{
-      return $_get($_ctxt, ShapeExprAttr(), ndim, dtype, vdevice, StringAttr());
+      return $_get($_ctxt, ShapeExprAttr(), ndim, dtype, vdevice, StringAttr(),
+                   ShardingAttr());
     }]>,
     TypeBuilder<(ins "ShapeExprAttr":$shape, "int64_t":$ndim, "Type":$dtype,
                      "FlatSymbolRefAttr":$vdevice), [{
       return $_get($_ctxt, shape && shape.isTooLarge() ? ShapeExprAttr() : shape,
-                   ndim, dtype, vdevice, StringAttr());
+                   ndim, dtype, vdevice, StringAttr(), ShardingAttr());
     }]>
   ];
   let hasCustomAssemblyFormat = 1;
@@ -94,6 +106,11 @@ def Relax_TensorStructInfo : Relax_StructInfo<"Tensor", "tensor"> {
     bool hasRank() const { return getNdim() != kUnknownDim; }
     /// The dimensions; the shape must be known.
     ArrayRef<PrimExprAttr> getDims() const { return getShape().getDims(); }
+    /// The tensor with another sharding, which has to fit; null for none.
+    TensorStructInfoType withSharding(ShardingAttr sharding) const {
+      return get(getContext(), getShape(), getNdim(), getDtype(), getVdevice(),
+                 getShapeVar(), sharding);
+    }
   }];
 }
 

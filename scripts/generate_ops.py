@@ -82,6 +82,8 @@ KINDS = {
     "F64Attr": Kind("float", "float"),
     "FlatSymbolRefAttr": Kind("str", "str"),
     "I64Attr": Kind("int", "int"),
+    "Relax_DeviceMeshAttr": Kind("DeviceMesh", "DeviceMesh", "device_mesh_attr($_self)"),
+    "Relax_PlacementAttr": Kind("Placement | str", "Placement or str", "placement_attr($_self)"),
     "StrAttr": Kind("str", "str"),
     "TypeAttr": Kind(
         "DTypeLike",

@@ -94,7 +94,13 @@ Function = Callable[..., Any]
 def functions() -> dict[Function, str]:
     """Return the functions of `relax_mlir.op` with the names that they have there."""
     found: dict[Function, str] = {}
-    for prefix, module in (("", op), ("ccl.", op.ccl), ("nn.", op.nn), ("grad.", op.grad)):
+    for prefix, module in (
+        ("", op),
+        ("ccl.", op.ccl),
+        ("dist.", op.dist),
+        ("nn.", op.nn),
+        ("grad.", op.grad),
+    ):
         for name, value in vars(module).items():
             if isinstance(value, types.FunctionType) and not name.startswith("_"):
                 found.setdefault(value, prefix + name)

@@ -34,6 +34,7 @@ MODULES = (
     "relax_mlir.op",
     "relax_mlir.op.nn",
     "relax_mlir.op.ccl",
+    "relax_mlir.op.dist",
     "relax_mlir.op.grad",
     "relax_mlir.op.builtin",
     "relax_mlir.op.inspect",

@@ -23,7 +23,7 @@ PACKAGE = PACKAGES / "relax_mlir"
 SOURCES = ("python/relax_mlir", "runtime/python/relax_runtime")
 DIALECT = "dialect/RelaxOps.td"
 SCHEDULES = "dialect/RelaxTransformOps.td"
-NAMESPACES = ("builtin", "ccl", "grad", "nn")  # as in python/CMakeLists.txt
+NAMESPACES = ("builtin", "ccl", "dist", "grad", "nn")  # as in python/CMakeLists.txt
 
 
 def _run(*command: str | Path) -> str:

@@ -243,6 +243,14 @@ mlirRelaxTensorStructInfoGetVDevice(MlirType type);
 /// The name of the variable that stands for the shape; empty for none.
 MLIR_CAPI_EXPORTED MlirStringRef
 mlirRelaxTensorStructInfoGetShapeVar(MlirType type);
+/// How a distributed tensor lies on a mesh, #relax.sharding; null for a tensor
+/// that is not distributed.
+MLIR_CAPI_EXPORTED MlirAttribute
+mlirRelaxTensorStructInfoGetSharding(MlirType type);
+/// The tensor with another sharding, null for none; null after an error.
+MLIR_CAPI_EXPORTED MlirType mlirRelaxTensorStructInfoWithShardingChecked(
+    MlirLocation location, MlirType type, MlirAttribute sharding);
+MLIR_CAPI_EXPORTED bool mlirRelaxAttributeIsASharding(MlirAttribute attr);
 
 /// `values` may be null, `var` empty.
 MLIR_CAPI_EXPORTED bool mlirRelaxTypeIsAShapeStructInfo(MlirType type);

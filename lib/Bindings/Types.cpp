@@ -30,6 +30,16 @@ MlirType getTensor(std::optional<MlirAttribute> shape, int64_t ndim,
   });
 }
 
+MlirType withSharding(MlirType self, std::optional<MlirAttribute> sharding) {
+  MlirContext context = mlirTypeGetContext(self);
+  if (sharding && !mlirRelaxAttributeIsASharding(*sharding))
+    throw nb::type_error("expected an attribute #relax.sharding");
+  return getChecked(context, [&](MlirLocation loc) {
+    return mlirRelaxTensorStructInfoWithShardingChecked(
+        loc, self, orNull(sharding, context));
+  });
+}
+
 void bindTensor(nb::module_ &m) {
   mlir_type_subclass cls(m, "TensorStructInfo",
                          mlirRelaxTypeIsATensorStructInfo);
@@ -52,6 +62,10 @@ void bindTensor(nb::module_ &m) {
   cls.def_property_readonly("shape_var", [](MlirType self) {
     return nameOrNone(mlirRelaxTensorStructInfoGetShapeVar(self));
   });
+  cls.def_property_readonly("sharding", [](MlirType self) {
+    return orNone(mlirRelaxTensorStructInfoGetSharding(self));
+  });
+  cls.def("_with_sharding", &withSharding, nb::arg("sharding").none());
 }
 
 void bindShape(nb::module_ &m) {

@@ -372,7 +372,26 @@ MlirType mlirRelaxTensorStructInfoGetChecked(MlirLocation location,
     device = FlatSymbolRefAttr::get(loc.getContext(), unwrap(vdevice));
   return wrap(TensorStructInfoType::getChecked(
       loc, loc.getContext(), dims, ndim, unwrap(dtype), device,
-      stringOrNull(loc.getContext(), shapeVar)));
+      stringOrNull(loc.getContext(), shapeVar), ShardingAttr()));
+}
+
+MlirType mlirRelaxTensorStructInfoWithShardingChecked(MlirLocation location,
+                                                      MlirType type,
+                                                      MlirAttribute sharding) {
+  Location loc = loaded(location);
+  auto tensor = structInfo<TensorStructInfoType>(type);
+  return wrap(TensorStructInfoType::getChecked(
+      loc, loc.getContext(), tensor.getShape(), tensor.getNdim(),
+      tensor.getDtype(), tensor.getVdevice(), tensor.getShapeVar(),
+      cast_or_null<ShardingAttr>(unwrap(sharding))));
+}
+
+MlirAttribute mlirRelaxTensorStructInfoGetSharding(MlirType type) {
+  return wrap(structInfo<TensorStructInfoType>(type).getSharding());
+}
+
+bool mlirRelaxAttributeIsASharding(MlirAttribute attr) {
+  return isa<ShardingAttr>(unwrap(attr));
 }
 
 MlirStringRef mlirRelaxTensorStructInfoGetShapeVar(MlirType type) {

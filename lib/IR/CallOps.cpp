@@ -12,6 +12,7 @@
 #include "relax-mlir/IR/Inference.h"
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/IR/ShapeScope.h"
+#include "relax-mlir/IR/Sharding.h"
 #include "relax-mlir/IR/StructInfo.h"
 #include "relax-mlir/IR/VDevice.h"
 #include "relax-mlir/IR/WellFormed.h"
@@ -417,7 +418,8 @@ static Type kernelParamType(func::FuncOp kernel, unsigned index, Type actual) {
     auto type = dyn_cast<TensorStructInfoType>(declared);
     if (type && type.hasShape() && type.getNdim() == tensor.getNdim())
       return TensorStructInfoType::get(type.getShape(), tensor.getDtype(),
-                                       tensor.getVdevice());
+                                       tensor.getVdevice())
+          .withSharding(tensor.getSharding());
     return actual;
   }
   auto prim = dyn_cast<PrimStructInfoType>(declared);
@@ -524,6 +526,32 @@ static SmallVector<Type> inputTypes(ValueRange args) {
   SmallVector<Type> leaves;
   collectLeaves(args.getTypes(), leaves);
   return leaves;
+}
+
+LogicalResult CallTIRLocalViewOp::verify() { return verifyOutputs(*this); }
+
+/// Kernels take the parts of distributed tensors.
+LogicalResult
+CallTIRLocalViewOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto localize = [&](TypeRange types) -> FailureOr<SmallVector<Type>> {
+    SmallVector<Type> locals;
+    for (Type type : types) {
+      FailureOr<Type> local = getLocalType(type, [&] { return emitOpError(); });
+      if (failed(local))
+        return failure();
+      locals.push_back(*local);
+    }
+    return locals;
+  };
+  FailureOr<SmallVector<Type>> inputs = localize(getArgs().getTypes());
+  if (failed(inputs))
+    return failure();
+  FailureOr<SmallVector<Type>> outputs = localize(getResult().getType());
+  if (failed(outputs))
+    return failure();
+  return verifyKernelCall(*this, symbols, getCalleeAttr(), *inputs,
+                          /*packedInts=*/Value(),
+                          outputTypes(outputs->front()));
 }
 
 LogicalResult CallTIROp::verifySymbolUses(SymbolTableCollection &symbols) {

@@ -152,7 +152,7 @@ static Type withVDevice(TensorStructInfoType tensor,
                         FlatSymbolRefAttr vdevice) {
   return TensorStructInfoType::get(tensor.getContext(), tensor.getShape(),
                                    tensor.getNdim(), tensor.getDtype(), vdevice,
-                                   tensor.getShapeVar());
+                                   tensor.getShapeVar(), tensor.getSharding());
 }
 
 Type mlir::relax::moveToVDevice(Type type, FlatSymbolRefAttr vdevice) {

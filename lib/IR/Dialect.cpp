@@ -58,6 +58,23 @@ static LogicalResult verifyGlobalInfo(Operation *op, NamedAttribute attribute) {
   return success();
 }
 
+/// A dictionary of lists of meshes.
+static LogicalResult verifyDeviceMeshes(Operation *op,
+                                        NamedAttribute attribute) {
+  if (!isa<ModuleOp>(op))
+    return emitMisplaced(op, attribute, "a module");
+  auto lists = dyn_cast<DictionaryAttr>(attribute.getValue());
+  bool isValid =
+      lists && llvm::all_of(lists, [](NamedAttribute list) {
+        auto meshes = dyn_cast<ArrayAttr>(list.getValue());
+        return meshes && llvm::all_of(meshes, llvm::IsaPred<DeviceMeshAttr>);
+      });
+  if (!isValid)
+    return emitMistyped(op, attribute,
+                        "a dictionary of lists of #relax.device_mesh");
+  return success();
+}
+
 /// WF21: the promise needs a function that is pure.
 static LogicalResult verifyForcePure(Operation *op, NamedAttribute attribute) {
   auto flag = dyn_cast<BoolAttr>(attribute.getValue());
@@ -152,6 +169,7 @@ LogicalResult RelaxDialect::verifyOperationAttribute(Operation *op,
       llvm::StringSwitch<LogicalResult (*)(Operation *, NamedAttribute)>(
           attribute.getName().getValue())
           .Case(GlobalInfoAttrHelper::getNameStr(), verifyGlobalInfo)
+          .Case(DeviceMeshesAttrHelper::getNameStr(), verifyDeviceMeshes)
           .Case(ForcePureAttrHelper::getNameStr(), verifyForcePure)
           .Case(PlanEachCallAttrHelper::getNameStr(), verifyPlanEachCall)
           .Case(CapturesAttrHelper::getNameStr(), verifyCaptures)

@@ -491,7 +491,10 @@ Type TensorStructInfoType::mapShapes(const StructInfoMapper &map) const {
   int64_t ndim = getNdim();
   if (var)
     mapShapeVar(var, shape, ndim, map);
-  return get(getContext(), shape, ndim, getDtype(), getVdevice(), var);
+  // A shape of another rank may take the place of a variable.
+  ShardingAttr sharding = ndim == getNdim() ? getSharding() : ShardingAttr();
+  return get(getContext(), shape, ndim, getDtype(), getVdevice(), var,
+             sharding);
 }
 
 void TensorStructInfoType::walkShapes(const StructInfoVisitor &visitor) const {

@@ -147,6 +147,9 @@ static Ternary propertyBelow(T sub, T super, Ternary lacking) {
 
 static Ternary tensorBelow(TensorStructInfoType sub, TensorStructInfoType super,
                            Ternary lacking) {
+  // A distributed tensor is of another kind than one that each worker has.
+  if (sub.getSharding() != super.getSharding())
+    return Ternary::No;
   return both(both(shapeBelow(ShapeInfo(sub), ShapeInfo(super), lacking),
                    propertyBelow(sub.getDtype(), super.getDtype(), lacking)),
               propertyBelow(sub.getVdevice(), super.getVdevice(), lacking));
@@ -165,6 +168,16 @@ Ternary TensorStructInfoType::isCompatibleWithSameKind(Type other) const {
 
 Type TensorStructInfoType::unifyWithSameKind(Type other) const {
   auto rhs = cast<TensorStructInfoType>(other);
+  if (getSharding() != rhs.getSharding())
+    return ObjectStructInfoType::get(getContext());
+  if (getSharding()) {
+    Type plain = withSharding({}).unifyWithSameKind(rhs.withSharding({}));
+    auto tensor = cast<TensorStructInfoType>(plain);
+    if (llvm::any_of(getSharding().getPlacement().getAxes(),
+                     [&](int64_t axis) { return axis >= tensor.getNdim(); }))
+      return ObjectStructInfoType::get(getContext());
+    return tensor.withSharding(getSharding());
+  }
   int64_t ndim = getNdim() == rhs.getNdim() ? getNdim() : kUnknownDim;
   Type dtype = getDtype() == rhs.getDtype() ? getDtype() : Type();
   FlatSymbolRefAttr vdevice =

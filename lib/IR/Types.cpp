@@ -96,12 +96,27 @@ static LogicalResult verifyStructInfo(EmitError emitError, Type type,
                      << type;
 }
 
+/// The axes of a sharding are axes of the tensor.
+static LogicalResult verifyShardedAxes(EmitError emitError,
+                                       ShardingAttr sharding, int64_t ndim) {
+  for (int64_t axis : sharding.getPlacement().getAxes())
+    if (axis >= ndim)
+      return emitError() << "expected a tensor of rank " << axis + 1
+                         << " or more for the placement "
+                         << sharding.getPlacement().str() << ", but got "
+                         << (ndim < 0 ? Twine("an unknown rank")
+                                      : "rank " + Twine(ndim));
+  return success();
+}
+
 LogicalResult TensorStructInfoType::verify(EmitError emitError,
                                            ShapeExprAttr shape, int64_t ndim,
                                            Type dtype, FlatSymbolRefAttr,
-                                           StringAttr shapeVar) {
+                                           StringAttr shapeVar,
+                                           ShardingAttr sharding) {
   if (failed(verifyRank(emitError, shape, ndim)) ||
-      failed(verifyShapeVar(emitError, shape, shapeVar, "WF14")))
+      failed(verifyShapeVar(emitError, shape, shapeVar, "WF14")) ||
+      (sharding && failed(verifyShardedAxes(emitError, sharding, ndim))))
     return failure();
   return dtype ? verifyDataType(emitError, dtype, "WF20") : success();
 }
@@ -217,12 +232,19 @@ Type TensorStructInfoType::parse(AsmParser &parser) {
   Type dtype;
   FlatSymbolRefAttr vdevice;
   StringAttr shapeVar;
+  ShardingAttr sharding;
   if (parser.parseLess() || parseDims(parser, shape, ndim, shapeVar))
     return {};
   while (succeeded(parser.parseOptionalComma())) {
     if (shapeVar && ndim == kUnknownDim && !dtype &&
         succeeded(parser.parseOptionalKeyword("ndim"))) {
       if (parser.parseEqual() || parser.parseInteger(ndim))
+        return {};
+      continue;
+    }
+    if (!sharding && succeeded(parser.parseOptionalKeyword("sharding"))) {
+      if (parser.parseEqual() ||
+          parser.parseCustomAttributeWithFallback(sharding))
         return {};
       continue;
     }
@@ -233,7 +255,7 @@ Type TensorStructInfoType::parse(AsmParser &parser) {
     }
     OptionalParseResult parsed;
     SMLoc typeLoc = parser.getCurrentLocation();
-    if (!dtype)
+    if (!dtype && !sharding)
       parsed = parser.parseOptionalType(dtype);
     if (!parsed.has_value())
       return parser.emitError(typeLoc, "expected a data type or '@' device"),
@@ -245,8 +267,9 @@ Type TensorStructInfoType::parse(AsmParser &parser) {
     return {};
   if (shape && hasNegativeDim(shape))
     return parser.emitError(loc, "expected dimensions of 0 or more"), Type();
-  return parser.getChecked<TensorStructInfoType>(
-      loc, parser.getContext(), shape, ndim, dtype, vdevice, shapeVar);
+  return parser.getChecked<TensorStructInfoType>(loc, parser.getContext(),
+                                                 shape, ndim, dtype, vdevice,
+                                                 shapeVar, sharding);
 }
 
 void TensorStructInfoType::print(AsmPrinter &printer) const {
@@ -254,6 +277,10 @@ void TensorStructInfoType::print(AsmPrinter &printer) const {
   printDims(printer, getShape(), getNdim(), getShapeVar());
   if (getDtype())
     printer << ", " << getDtype();
+  if (getSharding()) {
+    printer << ", sharding = ";
+    printer.printStrippedAttrOrType(getSharding());
+  }
   if (getVdevice())
     printer << ", " << getVdevice();
   printer << '>';

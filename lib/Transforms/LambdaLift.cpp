@@ -156,7 +156,8 @@ static void eraseShapeVars(FuncOp func,
         if (!type.getShapeVar() || !names.contains(type.getShapeVar()))
           return std::nullopt;
         return TensorStructInfoType::get(type.getContext(), type.getNdim(),
-                                         type.getDtype(), type.getVdevice());
+                                         type.getDtype(), type.getVdevice())
+            .withSharding(type.getSharding());
       });
   replacer.addReplacement([&](ShapeStructInfoType type) -> std::optional<Type> {
     if (!type.getVar() || !names.contains(type.getVar()))

@@ -733,6 +733,7 @@ static constexpr struct {
     {"inspect", anywhere<inspect>},
     {"nonzero", typed<nonzero>},
     {"print", packed<print>},
+    {"redistribute_replica_to_shard", anywhere<runTakePart>},
     {"ref_create", anywhere<createReference>},
     {"ref_read", anywhere<readReference>},
     {"ref_write", anywhere<writeReference>},

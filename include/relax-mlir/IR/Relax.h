@@ -37,6 +37,11 @@
 
 namespace mlir {
 class RewriterBase;
+namespace OpTrait {
+/// An operator of tensors, which a rule derives of distributed ones.
+template <typename ConcreteType>
+struct TensorOperator : TraitBase<ConcreteType, TensorOperator> {};
+} // namespace OpTrait
 namespace relax {
 struct RuntimeStep;
 }

@@ -475,4 +475,65 @@ def RelaxApproximateMathPass
   ];
 }
 
+//===----------------------------------------------------------------------===//
+// Distributed programs
+//===----------------------------------------------------------------------===//
+
+def RelaxPropagateShardingPass : Pass<"relax-propagate-sharding", "ModuleOp"> {
+  let summary = "Make distributed programs of annotated ones";
+  let description = [{
+    Carries what each `relax.annotate_sharding` of a function says of axes to the
+    tensors around it, to users and to operands, and gives their types shardings:
+    parameters, too. Where an operator derives another sharding than the one that
+    arrives at its result, or an annotation asks for another one, it is followed
+    by `relax.redistribute`. Functions without annotations stay as they are.
+
+    A dimension of fewer elements than devices stays whole. It is an error where
+    two annotations that are as near ask for different things of one tensor, and
+    where an operator of distributed tensors has no rule.
+  }];
+}
+
+def RelaxLegalizeRedistributePass
+    : Pass<"relax-legalize-redistribute", "ModuleOp"> {
+  let summary = "Make collective operators of redistribute";
+  let description = [{
+    A replica is cut by `relax.redistribute_replica_to_shard`, a tensor that is
+    cut becomes a replica by `relax.allgather`, with a transposition around it
+    where the axis is not the first one, and one that is to be cut along another
+    axis becomes a replica first.
+
+    It is an error where the meshes differ, or have several dimensions.
+  }];
+}
+
+def RelaxLowerGlobalViewToLocalViewPass
+    : Pass<"relax-lower-global-view-to-local-view", "ModuleOp"> {
+  let summary = "Add up what each worker has of a contraction";
+  let description = [{
+    An operator that sums, or otherwise reduces, over an axis that is cut gives
+    each worker a term of the result: `relax.allreduce` follows it. Other
+    operators compute their parts from parts, as they are.
+
+    `relax.call_tir` of distributed tensors becomes
+    `relax.call_tir_local_view` of a kernel for the parts, where the kernel is
+    `linalg` on tensors.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
+def RelaxLowerDistIRPass : Pass<"relax-lower-dist-ir", "ModuleOp"> {
+  let summary = "Make the program of each worker of a distributed one";
+  let description = [{
+    Types lose their shardings, and are those of the parts. The first worker has
+    the whole arguments: `relax.broadcast_from_worker0` and
+    `relax.scatter_from_worker0` at the begin of a function give each worker its
+    own. Each worker returns its part of the result.
+
+    It is an error where what `relax-legalize-redistribute` and
+    `relax-lower-global-view-to-local-view` lower is left, where a mesh has
+    several dimensions, and where it does not divide a dimension.
+  }];
+}
+
 #endif // RELAX_TRANSFORMS_PASSES

@@ -64,22 +64,24 @@ static Value callBroadcast(OpBuilder &builder, BroadcastFromWorker0Op op,
   return buildCollective(builder, op, result, {});
 }
 
-static int64_t getScatterAxis(ScatterFromWorker0Op op) {
-  int64_t ndim = tensorType(op.getX()).getNdim();
+/// The axis that is cut, for `OpTy` of scatter_from_worker0 and
+/// redistribute_replica_to_shard.
+template <typename OpTy> static int64_t getCutAxis(OpTy op) {
+  int64_t ndim = tensorType(op->getOperand(0)).getNdim();
   return *normalizeAxis(op.getLoc(), op.getAxis(), ndim);
 }
 
-static Value callScatter(OpBuilder &builder, ScatterFromWorker0Op op,
-                         Type result) {
+template <typename OpTy>
+static Value callCut(OpBuilder &builder, OpTy op, Type result) {
   Location loc = op.getLoc();
   return buildCollective(builder, op, result,
                          {buildInteger(builder, loc, op.getNumWorkers()),
-                          buildInteger(builder, loc, getScatterAxis(op))});
+                          buildInteger(builder, loc, getCutAxis(op))});
 }
 
 /// The workers share the dimension without a rest.
-static DimPairs checkScatter(ScatterFromWorker0Op op, Type) {
-  PrimExprAttr dim = tensorType(op.getX()).getDims()[getScatterAxis(op)];
+template <typename OpTy> static DimPairs checkCut(OpTy op, Type) {
+  PrimExprAttr dim = tensorType(op->getOperand(0)).getDims()[getCutAxis(op)];
   PrimExprAttr divisor =
       PrimExprAttr::getInt(op.getContext(), op.getNumWorkers());
   PrimExprAttr part = PrimExprAttr::getFloorDiv(dim, divisor);
@@ -90,6 +92,10 @@ void mlir::relax::populateCollective(LegalizationTable &table) {
   table.addCall<AllReduceOp>(callAllReduce);
   table.addCall<AllGatherOp>(callAllGather);
   table.addCall<BroadcastFromWorker0Op>(callBroadcast);
-  table.addCall<ScatterFromWorker0Op>(callScatter);
-  table.addChecks<ScatterFromWorker0Op>(checkScatter);
+  table.addCall<RedistributeReplicaToShardOp>(
+      callCut<RedistributeReplicaToShardOp>);
+  table.addChecks<RedistributeReplicaToShardOp>(
+      checkCut<RedistributeReplicaToShardOp>);
+  table.addCall<ScatterFromWorker0Op>(callCut<ScatterFromWorker0Op>);
+  table.addChecks<ScatterFromWorker0Op>(checkCut<ScatterFromWorker0Op>);
 }

@@ -27,6 +27,7 @@
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/IR/RuntimeSteps.h"
 #include "relax-mlir/IR/ShapeScope.h"
+#include "relax-mlir/IR/Sharding.h"
 #include "relax-mlir/IR/VDevice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -449,7 +450,8 @@ void Legalizer::drop(Operation *op) {
 /// Whether an operator returns its operand: a hint, or a conversion to the data
 /// type that there is.
 static bool returnsOperand(Operation *op) {
-  if (isa<EndCheckpointOp, NoGradOp, StartCheckpointOp, StopLiftParamsOp>(op))
+  if (isa<AnnotateShardingOp, EndCheckpointOp, NoGradOp, StartCheckpointOp,
+          StopLiftParamsOp>(op))
     return true;
   return isa<AstypeOp>(op) &&
          op->getResult(0).getType() == op->getOperand(0).getType();
@@ -477,6 +479,23 @@ static void stateScalarShapes(ModuleOp module) {
                                         /*replaceTypes=*/true);
 }
 
+/// Programs of workers have parts of tensors.
+static LogicalResult checkUndistributed(ModuleOp module) {
+  WalkResult walk = module.walk([](Operation *op) {
+    auto func = dyn_cast<relax::FuncOp>(op);
+    bool isFound = func ? isDistributed(func.getFunctionType().getInputs()) ||
+                              isDistributed(func.getFunctionType().getResults())
+                        : isDistributed(op->getResultTypes());
+    if (!isFound)
+      return WalkResult::advance();
+    op->emitOpError("cannot be lowered: expected no distributed tensors; "
+                    "LowerDistIR of relax_mlir.distributed makes the program "
+                    "of each worker");
+    return WalkResult::interrupt();
+  });
+  return failure(walk.wasInterrupted());
+}
+
 namespace {
 struct RelaxLegalizeOpsPass
     : public relax::impl::RelaxLegalizeOpsPassBase<RelaxLegalizeOpsPass> {
@@ -495,6 +514,8 @@ struct RelaxLegalizeOpsPass
   }
 
   void runOnOperation() override {
+    if (failed(checkUndistributed(getOperation())))
+      return signalPassFailure();
     stateScalarShapes(getOperation());
     if (failed(checkKernelCalls()))
       return signalPassFailure();

@@ -70,6 +70,8 @@ class TensorStructInfo(_StructInfo):
     element_type: ir.Type | None
     vdevice: str | None
     shape_var: str | None
+    sharding: ir.Attribute | None
+    def _with_sharding(self, sharding: ir.Attribute | None) -> ir.Type: ...
     @staticmethod
     def get(
         shape: ShapeExpr | None,

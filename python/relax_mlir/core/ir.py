@@ -523,6 +523,8 @@ class TensorStructInfo(_ext.TensorStructInfo):
     element_type : mlir.ir.Type or None
         The data type in MLIR.
     vdevice : str or None
+    sharding : mlir.ir.Attribute or None
+        How a distributed tensor lies on a mesh; see `relax_mlir.distributed.DTensorStructInfo`.
 
     Raises
     ------
@@ -564,6 +566,16 @@ class TensorStructInfo(_ext.TensorStructInfo):
     def dtype(self) -> str | None:
         """The name of the data type."""
         return None if self.element_type is None else dtype_name(self.element_type)
+
+
+def set_distributed_caster(cls: type[TensorStructInfo]) -> None:
+    """Have MLIR return `cls` for tensors with a sharding, which are of the same kind."""
+
+    def cast(value: Any) -> TensorStructInfo:
+        tensor = TensorStructInfo(value)
+        return tensor if tensor.sharding is None else cls(value)
+
+    ir.register_type_caster(TensorStructInfo.get_static_typeid(), replace=True)(cast)
 
 
 @_register

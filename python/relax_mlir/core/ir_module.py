@@ -26,6 +26,7 @@ from .erasing import detach_unchecked
 from .expr import GlobalVar
 from .function import Function, Printable
 from .lifetimes import discard, remember
+from .sharding import DEVICE_MESHES
 from .vdevice import GLOBAL_INFO
 
 # The attribute with the attributes of a module: MLIR wants a prefix in the names of its own.
@@ -202,9 +203,9 @@ class IRModule(Printable):
 
     @property
     def attrs(self) -> dict[str, ir.Attribute]:
-        """The attributes of the module, without its virtual devices."""
+        """The attributes of the module, without its virtual devices and meshes."""
         attributes = self.operation.attributes
-        hidden = (MODULE_ATTRS, GLOBAL_INFO)
+        hidden = (MODULE_ATTRS, GLOBAL_INFO, DEVICE_MESHES)
         found = {name: attributes[name] for name in attributes if name not in hidden}
         if MODULE_ATTRS in attributes:
             found.update({item.name: item.attr for item in attributes[MODULE_ATTRS]})

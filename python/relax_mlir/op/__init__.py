@@ -79,6 +79,7 @@ from ..core.expr import tuple as tuple
 from ..core.operators import FUNCTIONS as _FUNCTIONS
 from . import builtin as builtin
 from . import ccl as ccl
+from . import dist as dist
 from . import grad as grad
 from . import inspect as inspect
 from . import memory as memory
@@ -94,7 +95,7 @@ from .set import *
 
 # Here, since the operators of Python find the functions below.
 _explain_namespace(_modules[__name__], "op.")
-for _space in ("builtin", "ccl", "grad", "inspect", "memory", "nn", "vm"):
+for _space in ("builtin", "ccl", "dist", "grad", "inspect", "memory", "nn", "vm"):
     _explain_namespace(_modules[f"{__name__}.{_space}"], f"op.{_space}.")
 _FUNCTIONS.update(globals())
 

@@ -14,16 +14,21 @@ from mlir import ir
 from ..core.dtypes import dtype_name, element_type
 from ..core.expr import TensorLike, Var, as_tensors, tensor_type
 from ..core.ir import Dim
+from ..core.sharding import DeviceMesh, Placement, device_mesh_attr, placement_attr
 
 __all__ = [
     "DTypeLike",
+    "DeviceMesh",
+    "Placement",
     "PrimLike",
+    "device_mesh_attr",
     "dtype_of",
     "integers",
     "optional_dtype",
     "optional_tensors",
     "optional_type_attr",
     "padding_of",
+    "placement_attr",
     "plain_float",
     "plain_int",
     "spatial",

@@ -15,6 +15,7 @@ from .. import op as _namespace
 from ..core.context import current_context
 from ._builtin_ops_gen import __all__ as _builtin
 from ._ccl_ops_gen import __all__ as _ccl
+from ._dist_ops_gen import __all__ as _dist
 from ._grad_ops_gen import __all__ as _grad
 from ._nn_ops_gen import __all__ as _nn
 from ._ops_gen import __all__ as _names
@@ -24,6 +25,7 @@ _DEFINED: dict[str, list[str]] = {
     "": _names,
     "builtin": _builtin,
     "ccl": _ccl,
+    "dist": _dist,
     "grad": _grad,
     "nn": _nn,
 }

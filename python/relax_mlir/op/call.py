@@ -117,6 +117,36 @@ def call_tir(
     )
 
 
+def call_tir_local_view(
+    gvar: GlobalVar | str,
+    args: TensorLike | Sequence[TensorLike],
+    out_sinfo: ir.Type | Sequence[ir.Type],
+) -> ir.Value:
+    """Call a kernel of the module on the parts that each worker has of distributed tensors.
+
+    Parameters
+    ----------
+    gvar : GlobalVar or str
+        The kernel, whose tensors are the parts.
+    args : tensor or scalar, or sequence of them
+        As of `call_tir`.
+    out_sinfo : DTensorStructInfo or sequence of it
+        The whole outputs, of known shape and data type.
+
+    Returns
+    -------
+    mlir.ir.Value
+        The output, or a tuple of several.
+    """
+    name = gvar.name if isinstance(gvar, GlobalVar) else gvar
+    return build(
+        _ops.CallTIRLocalViewOp,
+        _result_type(out_sinfo),
+        name,
+        _kernel_args(name, _list(args)),
+    )
+
+
 def call_tir_inplace(
     gvar: GlobalVar | str,
     args: TensorLike | Sequence[TensorLike],

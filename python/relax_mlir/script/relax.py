@@ -38,6 +38,7 @@ from .calls import (
     read_tensor_from_file,
 )
 from .devices import cpu, cuda, device, hint_on_device, to_vdevice
+from .dist import DTensor, device_mesh, dist
 from .macros import macro
 from .operators import Namespace, operator, unknown
 from .parser import entry
@@ -50,6 +51,7 @@ from .values import const, prim_value, shape
 __all__ = [
     "Any",
     "Callable",
+    "DTensor",
     "ExternFunc",
     "Object",
     "Prim",
@@ -71,6 +73,9 @@ __all__ = [
     "cuda",
     "dataflow",
     "device",
+    "device_mesh",
+    "dist",
+    "distributed",
     "dtype",
     "emit_te",
     "emit_with_sinfo",
@@ -140,6 +145,10 @@ Any = Object
 
 # The RFC's name of matmul.
 dot = matmul
+
+
+# Another name of it.
+distributed = dist
 
 
 def __getattr__(name: builtins.str) -> typing.Any:

@@ -319,6 +319,18 @@ static void copyPart(char *to, const char *rows, int64_t rowBytes,
   }
 }
 
+void relax_runtime::takePart(const relax_site &site, Channel channel,
+                             const DLTensor &from, const DLTensor &to,
+                             int64_t rows) {
+  const Worker &worker = findWorker(site);
+  int64_t members = worker.size(channel), bytes = tensorBytes(to);
+  checkSameData(site, from, to, 1, members);
+  int64_t rowBytes = bytes / std::max<int64_t>(rows, 1);
+  copyPart(address(to),
+           address(from) + (worker.index() - worker.first(channel)) * rowBytes,
+           rowBytes, rowBytes * members, 0, bytes);
+}
+
 void relax_runtime::scatter(const relax_site &site, Channel channel,
                             const DLTensor *from, const DLTensor &to,
                             int64_t rows) {

@@ -57,6 +57,11 @@ void broadcast(const relax_site &site, Channel channel, const DLTensor *from,
 void scatter(const relax_site &site, Channel channel, const DLTensor *from,
              const DLTensor &to, int64_t rows);
 
+// to = the part of `from`, which all workers have, that belongs to this one. It
+// waits for nobody.
+void takePart(const relax_site &site, Channel channel, const DLTensor &from,
+              const DLTensor &to, int64_t rows);
+
 } // namespace relax_runtime
 
 #endif // RELAX_RUNTIME_DISCO_COLLECTIVES_H

@@ -80,6 +80,17 @@ void relax_runtime::runBroadcast(ffi::AnyView x, ffi::String function,
             writeCompact(site, result));
 }
 
+// How many parts of a worker are one after the other, if a tensor is cut along
+// an axis.
+static int64_t countRows(const relax_site &site, const DLTensor &from,
+                         int64_t axis) {
+  if (axis < 0 || axis >= from.ndim)
+    throwAt(site, "ValueError",
+            "expected an axis below " + std::to_string(from.ndim) +
+                ", but got " + std::to_string(axis));
+  return ffi::ShapeView(from.shape, static_cast<size_t>(axis)).Product();
+}
+
 void relax_runtime::runScatter(ffi::AnyView x, int64_t numWorkers, int64_t axis,
                                ffi::String function, ffi::String location,
                                ffi::AnyView result) {
@@ -88,13 +99,21 @@ void relax_runtime::runScatter(ffi::AnyView x, int64_t numWorkers, int64_t axis,
   checkCount(site, kAllWorkers, numWorkers);
   ffi::Any holder;
   const DLTensor &from = readCompact(site, x, holder);
-  if (axis < 0 || axis >= from.ndim)
-    throwAt(site, "ValueError",
-            "expected an axis below " + std::to_string(from.ndim) +
-                ", but got " + std::to_string(axis));
-  int64_t rows =
-      ffi::ShapeView(from.shape, static_cast<size_t>(axis)).Product();
+  int64_t rows = countRows(site, from, axis);
   scatter(site, kAllWorkers, &from, writeCompact(site, result), rows);
+}
+
+void relax_runtime::runTakePart(ffi::AnyView x, int64_t numWorkers,
+                                int64_t axis, ffi::String function,
+                                ffi::String location, ffi::AnyView result) {
+  const relax_site site = {function.c_str(),
+                           "relax.dist.redistribute_replica_to_shard", "",
+                           location.c_str()};
+  checkCount(site, kAllWorkers, numWorkers);
+  ffi::Any holder;
+  const DLTensor &from = readCompact(site, x, holder);
+  int64_t rows = countRows(site, from, axis);
+  takePart(site, kAllWorkers, from, writeCompact(site, result), rows);
 }
 
 //===----------------------------------------------------------------------===//
@@ -226,6 +245,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("relax_mlir.run.allreduce", runAllReduce)
       .def("relax_mlir.run.allgather", runAllGather)
       .def("relax_mlir.run.broadcast_from_worker0", runBroadcast)
+      .def("relax_mlir.run.redistribute_replica_to_shard", runTakePart)
       .def("relax_mlir.run.scatter_from_worker0", runScatter);
   refl::GlobalDef()
       .def("relax_mlir.disco.allreduce", callAllReduce)

@@ -30,6 +30,10 @@ void runScatter(ffi::AnyView x, int64_t numWorkers, int64_t axis,
                 ffi::String function, ffi::String location,
                 ffi::AnyView result);
 
+void runTakePart(ffi::AnyView x, int64_t numWorkers, int64_t axis,
+                 ffi::String function, ffi::String location,
+                 ffi::AnyView result);
+
 } // namespace relax_runtime
 
 #endif // RELAX_RUNTIME_DISCO_FUNCTIONS_H

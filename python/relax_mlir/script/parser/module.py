@@ -18,6 +18,7 @@ from ...builder.block_builder import BlockBuilder
 from ...core.expr import GlobalVar
 from ...core.ir import ObjectStructInfo
 from ...core.ir_module import FreeFunction, IRModule
+from ...core.sharding import DeviceMesh, set_device_meshes
 from ...core.vdevice import DUMMY_GLOBAL_INFO, DummyGlobalInfo, VDevice, set_global_info
 from ...core.violations import well_formed
 from ...dialects import relax as _ops
@@ -50,6 +51,7 @@ class ModuleParser(Evaluator):
         self.builder._keeps_names = True
         self.names = ModuleNames()
         self.vdevices: dict[str, VDevice] = {}
+        self.meshes: dict[str, list[DeviceMesh]] = {}
         self._warnings: list[tuple[warnings.WarningMessage, int]] = []
         self._caught: list[warnings.WarningMessage] = []
         self._function_parsers: list[FunctionParser] = []
@@ -388,9 +390,9 @@ class ModuleParser(Evaluator):
         IRModule(self.builder._module).set_attr(name, attribute(name, value))
 
     def set_global_infos(self, infos: dict[str, Any]) -> None:
-        """List the virtual devices of the module, and infos without content."""
+        """List virtual devices and meshes of the module, and infos without content."""
         module = self.builder._module
-        if self.vdevices or DUMMY_GLOBAL_INFO in module.operation.attributes:
+        if self.vdevices or self.meshes or DUMMY_GLOBAL_INFO in module.operation.attributes:
             raise ValueError("expected I.module_global_infos once in a module")
         dummies: dict[str, int] = {}
         for key, value in infos.items():
@@ -399,15 +401,20 @@ class ModuleParser(Evaluator):
                 if isinstance(info, DummyGlobalInfo):
                     dummies[key] = dummies.get(key, 0) + 1
                     continue
+                if isinstance(info, DeviceMesh):
+                    self.meshes.setdefault(key, []).append(info)
+                    continue
                 if not isinstance(info, VDevice):
                     raise TypeError(
-                        f"expected I.vdevice(...) or I.dummy_global_info() in {key!r}, but got "
-                        f"{info!r}"
+                        f"expected I.vdevice(...), R.device_mesh(...) or I.dummy_global_info() in "
+                        f"{key!r}, but got {info!r}"
                     )
                 name = f"{key}{index}" if len(listed) > 1 or key == "vdevice" else key
                 self.vdevices[name] = info
         if self.vdevices:
             set_global_info(module, self.vdevices)
+        if self.meshes:
+            set_device_meshes(module, self.meshes)
         if dummies:
             module.operation.attributes[DUMMY_GLOBAL_INFO] = attribute("dummies", dummies)
 

@@ -11,6 +11,7 @@ from typing import Any
 from mlir import ir
 
 from ...core.ir_module import MODULE_ATTRS, as_module
+from ...core.sharding import DEVICE_MESHES, DeviceMesh
 from ...core.vdevice import DUMMY_GLOBAL_INFO, GLOBAL_INFO
 from ..state import kind_of_target
 from .constants import Constants
@@ -46,6 +47,7 @@ class ModulePrinter:
         self._name = options.name or "Module"
         self._device_names: dict[str, str] = {}
         self._device_kinds: dict[int, str] = {}
+        self._meshes: dict[str, str] = {}
 
     def module(self, module: ir.Operation) -> str:
         """Return a module as a program."""
@@ -95,6 +97,12 @@ class ModulePrinter:
             if listed is not None:
                 infos += listed
                 del attributes[GLOBAL_INFO]
+        for name, listed in entries(attributes.pop(DEVICE_MESHES, {})):
+            meshes = [DeviceMesh.of(mesh) for mesh in listed]
+            made = ", ".join(map(self._types.new_mesh, meshes))
+            infos.append(f"{quote(name)}: [{made}]")
+            for index, mesh in enumerate(meshes):
+                self._meshes.setdefault(str(mesh), f"{name}[{index}]")
         for name, count in entries(attributes.pop(DUMMY_GLOBAL_INFO, {})):
             dummies = ", ".join([f"{prefix}.dummy_global_info()"] * count.value)
             infos.append(f"{quote(name)}: [{dummies}]")
@@ -148,6 +156,7 @@ class ModulePrinter:
             printer = FunctionPrinter(
                 self.writer, self.constants, self._name, self._device_names, self._device_kinds
             )
+            printer.types.meshes = self._meshes
             try:
                 printer.print(op)
                 return True

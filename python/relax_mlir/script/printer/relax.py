@@ -606,6 +606,8 @@ class FunctionPrinter:
             tir_vars = [f"tir_vars={self._value(integers)}"] if integers is not None else []
             args.append(self._out_types(op.results[0].type))
             name = op.name.removeprefix("relax.") + ("_with_grad" if gradient else "")
+            if op.name == "relax.call_tir_local_view":
+                name = f"dist.{name}"
             return f"R.{name}({', '.join(args + gradient + tir_vars)})"
 
         return form
@@ -671,6 +673,7 @@ _EXPRESSIONS: dict[
     "relax.call_pure_packed": FunctionPrinter._call_packed,
     "relax.call_tir": FunctionPrinter._call_tir,
     "relax.call_tir_inplace": FunctionPrinter._call_tir,
+    "relax.call_tir_local_view": FunctionPrinter._call_tir,
     "relax.constant": FunctionPrinter._constant,
     "relax.dtype": FunctionPrinter._dtype,
     "relax.extern_func": FunctionPrinter._extern_func,

@@ -23,6 +23,7 @@ from ...core.ir import (
     TensorStructInfo,
     TupleStructInfo,
 )
+from ...core.sharding import DeviceMesh, DTensorStructInfo, Placement
 from .index_maps import index_map
 from .options import Options
 
@@ -59,6 +60,8 @@ class TypePrinter:
         self._is_bound: Callable[[str], bool] | None = None
         # The names of the virtual devices that the module lists, and how they are written.
         self.devices: dict[str, str] = {}
+        # How the meshes that it lists are written, by their texts in MLIR.
+        self.meshes: dict[str, str] = {}
         # Of what kind the devices of the module are, by their numbers.
         self.device_kinds: dict[int, str] = {}
 
@@ -163,6 +166,8 @@ class TypePrinter:
         return f"{self._options.ir_prefix}.mlir_type({quote(str(type_))})"
 
     def _tensor(self, type_: TensorStructInfo) -> str:
+        if isinstance(type_, DTensorStructInfo):
+            return self._dtensor(type_)
         args = []
         if type_.shape is not None:
             dims = self.dims(type_.shape)
@@ -176,6 +181,39 @@ class TypePrinter:
         if type_.shape is None and type_.ndim != -1:
             args.append(f"ndim={type_.ndim}")
         return f"R.Tensor({', '.join(args)})" if args else "R.Tensor"
+
+    def _dtensor(self, type_: DTensorStructInfo) -> str:
+        names = ("", "dtype", "device_mesh", "placement")
+        mesh, placement = self.mesh(type_.device_mesh), quote(str(type_.placement))
+        shape = None
+        if type_.shape is not None:
+            shape = f"({self.dims(type_.shape)}{',' if len(type_.shape) == 1 else ''})"
+        dtype = None if type_.dtype is None else f'"{type_.dtype}"'
+        args: list[str] = []
+        is_named = False
+        for name, value in zip(names, (shape, dtype, mesh, placement), strict=True):
+            is_named |= value is None
+            if value is not None:
+                args.append(f"{name}={value}" if is_named else value)
+        if type_.shape is None and type_.ndim != -1:
+            args.append(f"ndim={type_.ndim}")
+        return f"R.DTensor({', '.join(args)})"
+
+    def mesh(self, mesh: DeviceMesh) -> str:
+        """Return a mesh of devices: its name where the module lists it."""
+        if str(mesh) in self.meshes:
+            return quote(self.meshes[str(mesh)])
+        return self.new_mesh(mesh)
+
+    def new_mesh(self, mesh: DeviceMesh) -> str:
+        """Return the expression that makes a mesh of devices."""
+        ids, shape = mesh.device_range, ", ".join(map(str, mesh.shape))
+        shape += "," if len(mesh.shape) == 1 else ""
+        prefix = self._options.ir_prefix
+        listed = (
+            list(mesh.device_ids) if ids is None else f"{prefix}.Range({ids.start}, {ids.stop})"
+        )
+        return f"R.device_mesh(({shape}), {listed})"
 
     def device(self, name: str) -> str:
         """Return a virtual device of the module; one that it does not list has an @ before it."""
@@ -240,6 +278,11 @@ class TypePrinter:
             return quote(attr.value)
         if isinstance(attr, Dim):
             return self.dim(attr)
+        text = str(attr)
+        if text.startswith("#relax.device_mesh"):
+            return self.mesh(DeviceMesh.of(attr))
+        if text.startswith("#relax.placement"):
+            return quote(str(Placement.of(attr)))
         if isinstance(attr, ir.AffineMapAttr) and not attr.value.n_symbols:
             return index_map(attr)
         return self.attribute(attr)
