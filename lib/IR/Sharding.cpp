@@ -303,7 +303,7 @@ static FailureOr<ShardingAttr> makeSharding(OptionalLoc location,
   }
   auto sharding = ShardingAttr::get(tensor.getContext(), mesh, placement);
   for (int64_t axis : placement.getAxes())
-    if (axis >= tensor.getNdim())
+    if (axis >= std::max<int64_t>(tensor.getNdim(), 0))
       return inferError(location, "expected input of rank ", axis + 1,
                         " or more for the placement ", placement.str(),
                         ", but got ", Type(tensor));

@@ -173,8 +173,9 @@ Type TensorStructInfoType::unifyWithSameKind(Type other) const {
   if (getSharding()) {
     Type plain = withSharding({}).unifyWithSameKind(rhs.withSharding({}));
     auto tensor = cast<TensorStructInfoType>(plain);
-    if (llvm::any_of(getSharding().getPlacement().getAxes(),
-                     [&](int64_t axis) { return axis >= tensor.getNdim(); }))
+    if (llvm::any_of(getSharding().getPlacement().getAxes(), [&](int64_t axis) {
+          return axis >= std::max<int64_t>(tensor.getNdim(), 0);
+        }))
       return ObjectStructInfoType::get(getContext());
     return tensor.withSharding(getSharding());
   }

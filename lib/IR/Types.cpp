@@ -100,7 +100,7 @@ static LogicalResult verifyStructInfo(EmitError emitError, Type type,
 static LogicalResult verifyShardedAxes(EmitError emitError,
                                        ShardingAttr sharding, int64_t ndim) {
   for (int64_t axis : sharding.getPlacement().getAxes())
-    if (axis >= ndim)
+    if (axis >= std::max<int64_t>(ndim, 0))
       return emitError() << "expected a tensor of rank " << axis + 1
                          << " or more for the placement "
                          << sharding.getPlacement().str() << ", but got "

@@ -268,7 +268,7 @@ struct RelaxLowerDistIRPass
     : relax::impl::RelaxLowerDistIRPassBase<RelaxLowerDistIRPass> {
   void runOnOperation() override {
     for (auto func : getOperation().getOps<relax::FuncOp>()) {
-      if (func.isDeclaration()) {
+      if (func.isExternal()) {
         if (isDistributed(func.getFunctionType().getInputs()) ||
             isDistributed(func.getFunctionType().getResults())) {
           func.emitOpError("expected a body of a function of distributed "

@@ -10,7 +10,8 @@
 // its mesh. Edges are the axis groups of operators. What annotations say is
 // carried along edges; where several of them arrive the way decides: what comes
 // from operands alone is stronger than a way with turns, and that is stronger
-// than what comes from users alone.
+// than what comes from users alone. Nothing is carried past a tensor that has
+// an annotation of its own.
 //
 // Then the function is rewritten from its parameters on: each operator derives
 // the sharding of its result. Where the graph has another one the result is
@@ -70,19 +71,22 @@ public:
   void addSource(const AxisNode &node, AxisSpec spec) {
     sources[number(node)] = spec;
   }
+  /// Nothing is carried to a node, and past it.
   void addCut(const AxisNode &node) { cuts.insert(number(node)); }
+  size_t countCuts() const { return cuts.size(); }
 
   LogicalResult propagate();
-  std::optional<AxisSpec> lookup(const AxisNode &node) const;
+  /// What has arrived at a node by the strongest way.
+  struct Arrival {
+    AxisSpec spec;
+    unsigned priority;
+  };
+  std::optional<Arrival> lookup(const AxisNode &node) const;
 
 private:
   struct Edge {
     unsigned to;
     unsigned direction;
-  };
-  struct Arrival {
-    AxisSpec spec;
-    unsigned priority;
   };
 
   unsigned number(const AxisNode &node) {
@@ -176,14 +180,15 @@ LogicalResult AxisGraph::propagate() {
   return success();
 }
 
-std::optional<AxisSpec> AxisGraph::lookup(const AxisNode &node) const {
+std::optional<AxisGraph::Arrival>
+AxisGraph::lookup(const AxisNode &node) const {
   auto number = numbers.find(node.key());
   if (number == numbers.end())
     return std::nullopt;
   auto here = arrivals.find(number->second);
   if (here == arrivals.end() || here->second.empty())
     return std::nullopt;
-  return here->second.front().spec;
+  return here->second.front();
 }
 
 //===----------------------------------------------------------------------===//
@@ -234,9 +239,9 @@ private:
   void joinSame(Value from, Value to);
   void addAnnotation(AnnotateShardingOp op);
 
-  LogicalResult cutShortAxes();
-  LogicalResult cutShortAxes(Value value);
-  LogicalResult cutShortAxes(Value value, unsigned field);
+  LogicalResult cutAxes();
+  LogicalResult cutAxes(Value value);
+  LogicalResult cutAxes(Value value, unsigned field);
 
   ShardingAttr wanted(Value value, unsigned field);
   Type wantedType(Value value);
@@ -310,9 +315,14 @@ void ShardingPropagator::addAnnotation(AnnotateShardingOp op) {
   DeviceMeshAttr mesh = op.getDeviceMesh();
   Value result = op.getResult();
   graph.addSource({result, 0, AxisNode::kMesh}, {mesh, std::nullopt});
-  for (auto [dim, axis] : llvm::enumerate(op.getPlacement().getAxes()))
+  ArrayRef<int64_t> axes = op.getPlacement().getAxes();
+  for (auto [dim, axis] : llvm::enumerate(axes))
     if (axis != PlacementAttr::kReplica)
       graph.addSource({result, 0, axis}, {mesh, unsigned(dim)});
+  for (int64_t axis : llvm::seq(std::max<int64_t>(
+           0, cast<TensorStructInfoType>(result.getType()).getNdim())))
+    if (!llvm::is_contained(axes, axis))
+      graph.addCut({result, 0, axis});
 }
 
 LogicalResult ShardingPropagator::visit(Operation *op) {
@@ -354,52 +364,68 @@ LogicalResult ShardingPropagator::build() {
 // Axes that cannot be cut
 //===----------------------------------------------------------------------===//
 
-/// Checks what has arrived at a tensor; a dimension that is less than the
-/// number of devices stays whole.
-LogicalResult ShardingPropagator::cutShortAxes(Value value, unsigned field) {
+static InFlightDiagnostic reportTwoAxes(Value value, unsigned dim, int64_t axis,
+                                        int64_t other) {
+  return mlir::emitError(value.getLoc())
+         << "expected annotations that cut one axis of a tensor along "
+            "dimension "
+         << dim << " of the mesh, but got axes " << axis << " and " << other
+         << "; annotate the tensor itself";
+}
+
+/// Has axes of a tensor stay whole: one whose dimension is less than the number
+/// of devices; and one of two that are to be cut along the same dimension of
+/// the mesh, where the other one has a stronger reason.
+LogicalResult ShardingPropagator::cutAxes(Value value, unsigned field) {
   TensorStructInfoType type = leafType(value.getType(), field);
-  std::optional<AxisSpec> mesh = graph.lookup({value, field, AxisNode::kMesh});
   if (!type)
     return success();
-  llvm::SmallDenseSet<unsigned> dims;
+  auto mesh = graph.lookup({value, field, AxisNode::kMesh});
+  llvm::SmallDenseMap<unsigned, std::pair<int64_t, unsigned>> taken;
   for (int64_t axis = 0; axis < type.getNdim(); ++axis) {
-    std::optional<AxisSpec> spec = graph.lookup({value, field, axis});
-    if (!spec)
+    auto found = graph.lookup({value, field, axis});
+    if (!found)
       continue;
-    if (mesh && mesh->mesh != spec->mesh)
+    AxisSpec spec = found->spec;
+    if (mesh && mesh->spec.mesh != spec.mesh)
       return mlir::emitError(value.getLoc())
              << "expected annotations that place a tensor on one mesh, but got "
-             << mesh->mesh << " and, for axis " << axis << ", " << spec->mesh
-             << "; annotate the tensor itself";
-    if (!dims.insert(*spec->dim).second)
-      return mlir::emitError(value.getLoc())
-             << "expected annotations that cut one axis of a tensor along "
-                "dimension "
-             << *spec->dim << " of the mesh, but got two, the last one axis "
-             << axis << "; annotate the tensor itself";
-    if (!type.hasShape())
-      continue;
-    std::optional<int64_t> size = type.getDims()[axis].getConstant();
-    if (size && *size < spec->mesh.getShape()[*spec->dim])
+             << mesh->spec.mesh << " and, for axis " << axis << ", "
+             << spec.mesh << "; annotate the tensor itself";
+    std::optional<int64_t> size =
+        type.hasShape() ? type.getDims()[axis].getConstant() : std::nullopt;
+    if (size && *size < spec.mesh.getShape()[*spec.dim]) {
       graph.addCut({value, field, axis});
+      continue;
+    }
+    auto [other, isNew] = taken.insert({*spec.dim, {axis, found->priority}});
+    if (isNew)
+      continue;
+    auto &[otherAxis, priority] = other->second;
+    if (priority == found->priority)
+      return reportTwoAxes(value, *spec.dim, otherAxis, axis);
+    bool isStronger = found->priority > priority;
+    graph.addCut({value, field, isStronger ? otherAxis : axis});
+    if (isStronger)
+      other->second = {axis, found->priority};
   }
   return success();
 }
 
-LogicalResult ShardingPropagator::cutShortAxes(Value value) {
+LogicalResult ShardingPropagator::cutAxes(Value value) {
   for (unsigned i = 0, e = countLeaves(value.getType()); i < e; ++i)
-    if (failed(cutShortAxes(value, i)))
+    if (failed(cutAxes(value, i)))
       return failure();
   return success();
 }
 
-LogicalResult ShardingPropagator::cutShortAxes() {
+LogicalResult ShardingPropagator::cutAxes() {
   for (Value argument : func.getArguments())
-    if (failed(cutShortAxes(argument)))
+    if (failed(cutAxes(argument)))
       return failure();
   WalkResult result = func.getBody().walk([&](Operation *op) {
     for (Value value : op->getResults())
-      if (failed(cutShortAxes(value)))
+      if (failed(cutAxes(value)))
         return WalkResult::interrupt();
     return WalkResult::advance();
   });
@@ -413,16 +439,17 @@ LogicalResult ShardingPropagator::cutShortAxes() {
 /// The sharding that the graph has for a tensor; null where it is on no mesh.
 ShardingAttr ShardingPropagator::wanted(Value value, unsigned field) {
   TensorStructInfoType type = leafType(value.getType(), field);
-  std::optional<AxisSpec> mesh = graph.lookup({value, field, AxisNode::kMesh});
+  auto mesh = graph.lookup({value, field, AxisNode::kMesh});
   if (!type || !mesh)
     return {};
-  SmallVector<int64_t> axes(mesh->mesh.getShape().size(),
+  DeviceMeshAttr attribute = mesh->spec.mesh;
+  SmallVector<int64_t> axes(attribute.getShape().size(),
                             PlacementAttr::kReplica);
   for (int64_t axis = 0; axis < type.getNdim(); ++axis)
-    if (std::optional<AxisSpec> spec = graph.lookup({value, field, axis}))
-      axes[*spec->dim] = axis;
+    if (auto found = graph.lookup({value, field, axis}))
+      axes[*found->spec.dim] = axis;
   MLIRContext *context = type.getContext();
-  return ShardingAttr::get(context, mesh->mesh,
+  return ShardingAttr::get(context, attribute,
                            PlacementAttr::get(context, axes));
 }
 
@@ -507,15 +534,10 @@ LogicalResult ShardingPropagator::rewrite(Operation *op) {
     return success();
   }
   if (auto annotation = dyn_cast<AnnotateShardingOp>(op)) {
-    // Not wanted(): the placement of an annotation holds, replicas too.
     Type type = annotation.getInput().getType();
     auto sharding =
         ShardingAttr::get(op->getContext(), annotation.getDeviceMesh(),
                           annotation.getPlacement());
-    ShardingAttr carried = wanted(annotation.getResult(), 0);
-    if (carried && annotation.getPlacement().getAxes().size() ==
-                       carried.getPlacement().getAxes().size())
-      sharding = carried;
     Value input = annotation.getInput();
     bool isReplica = !getSharding(type) && sharding.isReplicated();
     if (getSharding(type) != sharding && !isReplica) {
@@ -558,9 +580,13 @@ LogicalResult ShardingPropagator::run() {
     return failure();
   if (annotations.empty())
     return success();
-  if (failed(graph.propagate()) || failed(cutShortAxes()) ||
-      failed(graph.propagate()))
-    return failure();
+  // Each round but the last one adds a node that nothing is carried to.
+  size_t before;
+  do {
+    before = graph.countCuts();
+    if (failed(graph.propagate()) || failed(cutAxes()))
+      return failure();
+  } while (graph.countCuts() != before);
   return rewrite();
 }
 
@@ -569,8 +595,6 @@ struct RelaxPropagateShardingPass
     : relax::impl::RelaxPropagateShardingPassBase<RelaxPropagateShardingPass> {
   void runOnOperation() override {
     for (auto func : getOperation().getOps<relax::FuncOp>()) {
-      if (func.isDeclaration())
-        continue;
       bool hasAnnotations = false;
       func.walk([&](AnnotateShardingOp) { hasAnnotations = true; });
       if (!hasAnnotations)

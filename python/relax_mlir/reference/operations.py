@@ -191,6 +191,12 @@ def _hint_on_device(op: Any, frame: Frame) -> Any:
     return frame.values[op.operands[0]]
 
 
+@operation("redistribute")
+def _redistribute(op: Any, frame: Frame) -> Any:
+    # Distributed tensors are the whole ones here.
+    return frame.values[op.operands[0]]
+
+
 @operation("to_vdevice")
 def _to_vdevice(op: Any, frame: Frame) -> Any:
     return _copy(frame.values[op.operands[0]])

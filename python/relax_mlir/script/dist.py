@@ -65,9 +65,10 @@ def dtensor(
     placement: Any = "",
     *,
     ndim: int = -1,
+    vdevice: Any = None,
 ) -> Annotation:
     """Return the StructInfo of a distributed tensor."""
-    plain = tensor(shape, dtype, ndim=ndim)
+    plain = tensor(shape, dtype, vdevice, ndim)
     mesh = DeviceMesh((), (0,)) if device_mesh is None else device_mesh
 
     def build(resolve: Any) -> ir.Type:

@@ -15,7 +15,6 @@ from ..op._signatures import defined_operators
 # is indented goes on with the one before. Parameters with * are left out.
 _TABLE = {
     "": """
-DTensor device_mesh :
 emit_with_sinfo : value ty
 assert_op : condition format_args format
 call_builtin_with_ctx : func args ty_args
@@ -61,7 +60,6 @@ broadcast_from_worker0 : x
 scatter_from_worker0 : x num_workers axis
 """,
     "dist": """
-DTensor device_mesh placement :
 annotate_sharding redistribute : input device_mesh placement
 call_tir_local_view : gvar args out_ty
 redistribute_replica_to_shard : input num_workers axis

@@ -45,7 +45,10 @@ _NOT_COMPUTED = (
     # What workers exchange is known when they run.
     "relax.allgather",
     "relax.allreduce",
+    "relax.annotate_sharding",
     "relax.broadcast_from_worker0",
+    "relax.redistribute",
+    "relax.redistribute_replica_to_shard",
     "relax.scatter_from_worker0",
 )
 

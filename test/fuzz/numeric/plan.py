@@ -141,7 +141,7 @@ def size_of(expr: Any, sizes: dict[str, int]) -> int:
 
 def function_of(name: str) -> Any:
     """Return the function that makes an operator."""
-    for place in (op, op.ccl, op.nn, op.grad, op.builtin):
+    for place in (op, op.ccl, op.dist, op.nn, op.grad, op.builtin):
         if hasattr(place, name):
             return getattr(place, name)
     raise LookupError(f"expected an operator, but got {name}")

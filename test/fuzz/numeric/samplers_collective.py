@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from draw import Drawer, Value
+from relax_mlir.distributed import DeviceMesh
 from samplers import sampler
 from samplers_places import axis_of, bounds_of
 
@@ -32,3 +33,19 @@ def broadcast_from_worker0(d: Drawer, name: str) -> Value:
 def scatter_from_worker0(d: Drawer, name: str) -> Value:
     x = d.tensor(least=1)
     return d.make(name, x, bounds=bounds_of(x), num_workers=1, axis=axis_of(d, x.rank))
+
+
+@sampler("redistribute_replica_to_shard")
+def redistribute_replica_to_shard(d: Drawer, name: str) -> Value:
+    x = d.tensor(least=1)
+    return d.make(name, x, bounds=bounds_of(x), num_workers=1, axis=axis_of(d, x.rank))
+
+
+@sampler("annotate_sharding")
+def annotate_sharding(d: Drawer, name: str) -> Value:
+    x = d.tensor(least=1)
+    axis = axis_of(d, x.rank) % x.rank
+    placement = d.choice("R", f"S[{axis}]")
+    return d.make(
+        name, x, bounds=bounds_of(x), device_mesh=DeviceMesh((1,), (0,)), placement=placement
+    )

@@ -20,6 +20,8 @@ CALLEES = {
     "!relax.tensor<[n], f32>",
     "relax.call_tir ": "func.func private @exp(tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>\n"
     "func.func private @scale(tensor<?xf32>, f32, tensor<?xf32>) -> tensor<?xf32>",
+    "relax.call_tir_local_view ": "func.func private @exp(tensor<?x2xf32>, tensor<?x2xf32>) -> "
+    "tensor<?x2xf32>",
     "relax.call_tir_inplace ": "func.func private @relu(tensor<?xf32>) -> tensor<?xf32>",
     "relax.global_var ": "relax.func private @square(!relax.tensor<[n], f32>) -> "
     "!relax.tensor<[n], f32>",

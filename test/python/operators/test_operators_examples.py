@@ -30,7 +30,13 @@ PREPARED = {"relax.bucketize": lambda x, boundaries, *rest: [x, np.sort(boundari
 # Operators that two workers compute together; see runtime/test_disco_programs.py.
 OF_WORKERS = {
     f"relax.{name}"
-    for name in ("allgather", "allreduce", "broadcast_from_worker0", "scatter_from_worker0")
+    for name in (
+        "allgather",
+        "allreduce",
+        "broadcast_from_worker0",
+        "redistribute_replica_to_shard",
+        "scatter_from_worker0",
+    )
 }
 
 

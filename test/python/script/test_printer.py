@@ -701,5 +701,7 @@ class M:
     printed = module.script()
     assert '"dummy": [I.dummy_global_info(), I.dummy_global_info()]' in printed
     assert structural_equal(module, from_source(printed))
-    with pytest.raises(ScriptError, match=r"expected I.vdevice\(...\) or .* but got 3"):
+    with pytest.raises(
+        ScriptError, match=r"expected I.vdevice\(...\), R.device_mesh\(...\) or .* but got 3"
+    ):
         from_source(text.replace("I.dummy_global_info(), ", "3, "))

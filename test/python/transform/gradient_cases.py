@@ -10,6 +10,7 @@ import math
 import numpy as np
 import torch
 from relax_mlir import op
+from relax_mlir.distributed import DeviceMesh
 from torch.nn import functional
 
 SIZES = {"n": 3, "m": 4, "k": 5, "b": 2, "h": 7, "w": 9, "s": 6, "t": 8, "c": 4}
@@ -112,6 +113,12 @@ ELEMENTWISE = [
     ("floor_mod", op.floor_mod, torch.remainder, [(N, "any"), ((4,), "positive")]),
     ("ewise_fma", op.ewise_fma, lambda a, b, c: a * b + c, [(N, "any")] * 3),
     ("where", op.where, torch.where, [(N, "bool"), ((4,), "any"), (("n", 1), "any")]),
+    (
+        "annotate_sharding",
+        lambda x: op.dist.annotate_sharding(x, DeviceMesh((1,), (0,)), "S[0]"),
+        lambda x: x,
+        [(N, "any")],
+    ),
     ("stop_lift_params", op.builtin.stop_lift_params, lambda x: x, [(N, "any")]),
 ]  # fmt: skip
 

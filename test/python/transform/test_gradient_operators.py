@@ -208,6 +208,7 @@ def test_each_rule_of_an_operator_has_a_case():
     # These raise an error; see runtime/test_disco_programs.py.
     without |= {"relax.allgather", "relax.allreduce"}
     without |= {"relax.broadcast_from_worker0", "relax.scatter_from_worker0"}
+    without |= {"relax.redistribute_replica_to_shard"}
     tested = {f"relax.{case[0].partition('-')[0]}" for case in CASES}
     assert {name for name in operators() if name in RULES} - tested == without
 

@@ -66,15 +66,31 @@ def _broadcast(op: Any, args: Args, env: Any) -> Array:
     return _exchange("broadcast_from_worker0", x, x.shape, False)
 
 
-@operator("scatter_from_worker0", ulps=0)
-def _scatter(op: Any, args: Args, env: Any) -> Array:
-    x, count = args[0].data, int(_function("num_workers")())
+def _cut_axis(op: Any, x: Array, count: int) -> int:
+    """Return the axis that so many workers share."""
     _check_num_workers(op, count)
     (axis,) = axes_of(attribute(op, "axis", 0), x.ndim)
     if x.shape[axis] % count:
         raise ValueError(
             f"expected num_workers that divides {x.shape[axis]}, dimension {axis}, but got {count}"
         )
+    return axis
+
+
+@operator("redistribute_replica_to_shard", ulps=0)
+def _take_part(op: Any, args: Args, env: Any) -> Array:
+    x = args[0].data
+    if op.operands[0].type.sharding is not None:  # the whole, in the view of all workers
+        return x
+    count = int(_function("num_workers")())
+    axis = _cut_axis(op, x, count)
+    return np.split(x, count, axis)[int(_function("worker_id")())]
+
+
+@operator("scatter_from_worker0", ulps=0)
+def _scatter(op: Any, args: Args, env: Any) -> Array:
+    x, count = args[0].data, int(_function("num_workers")())
+    axis = _cut_axis(op, x, count)
     rows = np.moveaxis(x, axis, 0)
     shape = (rows.shape[0] // count, *rows.shape[1:])
     return np.moveaxis(_exchange("scatter_from_worker0", rows, shape, False), 0, axis)

@@ -168,7 +168,14 @@ def _astype(op: Any, args: Args, env: Any) -> Array:
     return cast(args[0].data, attribute(op, "dtype"))
 
 
-@operator("end_checkpoint", "no_grad", "start_checkpoint", "stop_lift_params", ulps=0)
+@operator(
+    "annotate_sharding",
+    "end_checkpoint",
+    "no_grad",
+    "start_checkpoint",
+    "stop_lift_params",
+    ulps=0,
+)
 def _hint(op: Any, args: Args, env: Any) -> Any:
     return args[0]
 

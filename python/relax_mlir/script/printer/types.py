@@ -197,6 +197,8 @@ class TypePrinter:
                 args.append(f"{name}={value}" if is_named else value)
         if type_.shape is None and type_.ndim != -1:
             args.append(f"ndim={type_.ndim}")
+        if type_.vdevice is not None:
+            args.append(f"vdevice={quote(self.device(type_.vdevice))}")
         return f"R.DTensor({', '.join(args)})"
 
     def mesh(self, mesh: DeviceMesh) -> str:

@@ -9,7 +9,15 @@ from typing import Any
 from .registry import Contribution, Forward, gradient
 
 
-@gradient("allgather", "allreduce", "broadcast_from_worker0", "scatter_from_worker0")
+@gradient(
+    "allgather",
+    "allreduce",
+    "broadcast_from_worker0",
+    "call_tir_local_view",
+    "redistribute",
+    "redistribute_replica_to_shard",
+    "scatter_from_worker0",
+)
 def _collective(f: Forward, g: Any) -> list[Contribution]:
     name = f.operation.name
     raise ValueError(

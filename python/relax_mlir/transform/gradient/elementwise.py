@@ -104,7 +104,9 @@ def _astype(f: Forward, g: Any) -> list[Contribution]:
     return [op.astype(g, x.type.dtype) if is_float(x.type) else None]
 
 
-@gradient("start_checkpoint", "end_checkpoint", "stop_lift_params", "hint_on_device")
+@gradient(
+    "annotate_sharding", "start_checkpoint", "end_checkpoint", "stop_lift_params", "hint_on_device"
+)
 def _same(f: Forward, g: Any) -> list[Contribution]:
     return [g]
 

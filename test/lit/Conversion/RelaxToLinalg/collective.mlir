@@ -45,3 +45,15 @@ relax.func @scatter_known(%x: !relax.tensor<[4, n * 6], i1>, %n: !relax.prim<i64
   %0 = relax.scatter_from_worker0 %x {num_workers = 2 : i64, axis = 1} : (!relax.tensor<[4, n * 6], i1>) -> !relax.tensor<[4, n * 3], i1>
   relax.return %0 : !relax.tensor<[4, n * 3], i1>
 }
+
+// What each worker has is cut without an exchange; an annotation is gone.
+// CHECK-LABEL: relax.func @take_part
+// CHECK-NOT:     relax.annotate_sharding
+// CHECK:         relax.match_cast %{{.*}} {relax.checks = "relax.redistribute_replica_to_shard"}
+// CHECK:         relax.call_dps_packed "relax_mlir.run.redistribute_replica_to_shard"(%x,
+// CHECK-SAME:      -> !relax.tensor<[4, n floordiv 2], i1>
+relax.func @take_part(%x: !relax.tensor<[4, n], i1>) -> !relax.object {
+  %0 = relax.annotate_sharding %x {device_mesh = #relax.device_mesh<[2], [0, 1]>, placement = #relax.placement<[S[1]]>} : (!relax.tensor<[4, n], i1>) -> !relax.tensor<[4, n], i1>
+  %1 = relax.redistribute_replica_to_shard %0 {num_workers = 2 : i64, axis = -1} : (!relax.tensor<[4, n], i1>) -> !relax.tensor<[4, n floordiv 2], i1>
+  relax.return %1 : !relax.tensor<[4, n floordiv 2], i1>
+}
