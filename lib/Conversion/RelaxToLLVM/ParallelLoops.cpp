@@ -23,6 +23,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -41,8 +42,7 @@ using namespace mlir::relax;
 
 /// Whether an operation touches no memory that its operands do not name.
 static bool hasKnownAccesses(Operation *op) {
-  return isa<memref::LoadOp, memref::StoreOp, memref::AllocOp, memref::AllocaOp,
-             memref::DeallocOp>(op) ||
+  return isa<memref::AllocOp, memref::AllocaOp>(op) ||
          op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
          op->hasTrait<OpTrait::IsTerminator>() || isMemoryEffectFree(op);
 }
@@ -90,8 +90,9 @@ static int64_t getBlock(Value index, Value iteration) {
 
 /// Whether no iteration of a loop sees what another one writes: each memref
 /// from outside of the loop that it writes is only loaded and stored, at
-/// indices of which one and the same is of the iteration alone. Different
-/// memrefs of a kernel share no memory where one is written.
+/// indices of which one and the same is of the iteration alone. A vector is at
+/// many indices of the last dimension. Different memrefs of a kernel share no
+/// memory where one is written.
 static bool hasIndependentIterations(scf::ForOp loop) {
   struct Accesses {
     bool isWritten = false;
@@ -101,7 +102,8 @@ static bool hasIndependentIterations(scf::ForOp loop) {
   };
   llvm::MapVector<Value, Accesses> accesses;
   Value iteration = loop.getInductionVar();
-  auto access = [&](Value memref, ValueRange indices, bool writes) {
+  auto access = [&](Value memref, ValueRange indices, bool writes,
+                    bool isVector = false) {
     if (loop.getRegion().isAncestor(memref.getParentRegion()))
       // Memory of the iteration, unless it is a view of something else.
       return memref.getDefiningOp<memref::AllocOp>() ||
@@ -114,6 +116,8 @@ static bool hasIndependentIterations(scf::ForOp loop) {
     known.isWritten |= writes;
     SmallVector<int64_t> blocks = llvm::map_to_vector(
         indices, [&](Value index) { return getBlock(index, iteration); });
+    if (isVector)
+      blocks.back() = 0;
     for (size_t dim = 0; known.blocks && dim < blocks.size(); ++dim)
       if (blocks[dim] != (*known.blocks)[dim])
         blocks[dim] = 0;
@@ -127,6 +131,12 @@ static bool hasIndependentIterations(scf::ForOp loop) {
     else if (auto store = dyn_cast<memref::StoreOp>(op))
       isKnown = !isa<MemRefType>(store.getValue().getType()) &&
                 access(store.getMemref(), store.getIndices(), true);
+    else if (auto transfer = dyn_cast<VectorTransferOpInterface>(op))
+      isKnown = isa<MemRefType>(transfer.getShapedType()) &&
+                transfer.getVectorType().getRank() == 1 &&
+                transfer.getPermutationMap().isMinorIdentity() &&
+                access(transfer.getBase(), transfer.getIndices(),
+                       isa<vector::TransferWriteOp>(op), /*isVector=*/true);
     else if (auto dealloc = dyn_cast<memref::DeallocOp>(op))
       isKnown =
           dealloc.getMemref().getDefiningOp<memref::AllocOp>() &&

@@ -185,3 +185,34 @@ func.func private @unknown(%x: memref<?x4xf32>, %y: memref<?xf32>, %n: index) {
   } {relax.loop = "parallel"}
   return
 }
+
+// -----
+
+// A vector is at many indices of the last dimension, but at one of the others.
+// CHECK-LABEL: func.func private @vectors_of_rows(
+// CHECK: relax_parallel_for
+func.func private @vectors_of_rows(%x: memref<?x16xf32>, %y: memref<?x16xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %i = %c0 to %n step %c1 {
+    %a = vector.transfer_read %x[%i, %c0], %zero {in_bounds = [true]} : memref<?x16xf32>, vector<16xf32>
+    vector.transfer_write %a, %y[%i, %c0] {in_bounds = [true]} : vector<16xf32>, memref<?x16xf32>
+  } {relax.loop = "parallel"}
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func.func private @overlapping_vectors(
+// CHECK-NOT: relax_parallel_for
+func.func private @overlapping_vectors(%x: memref<?xf32>, %y: memref<?xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %i = %c0 to %n step %c1 {
+    %a = vector.transfer_read %x[%i], %zero {in_bounds = [true]} : memref<?xf32>, vector<16xf32>
+    vector.transfer_write %a, %y[%i] {in_bounds = [true]} : vector<16xf32>, memref<?xf32>
+  } {relax.loop = "parallel"}
+  return
+}
