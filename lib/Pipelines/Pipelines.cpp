@@ -104,8 +104,8 @@ static void buildKernels(OpPassManager &pm, const CompileOptions &options) {
   bufferize.functionBoundaryTypeConversion =
       bufferization::LayoutMapOption::IdentityLayoutMap;
   pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
+  addTidying(pm.nest<func::FuncOp>()); // for loops that return a parameter
   pm.addPass(bufferization::createDropEquivalentBufferResultsPass());
-  addTidying(pm.nest<func::FuncOp>());
   pm.addPass(createRelaxDeallocateBuffersPass());
   pm.addPass(createConvertBufferizationToMemRefPass());
   pm.addPass(createRelaxMapKernelsToGPUPass());

@@ -9,7 +9,7 @@
 // Kernels get names of their own. A kernel on tensors returns its updated
 // outputs, which are its last parameters. Materializing the results in them,
 // and marking them as writable, lets bufferization work in place and drop the
-// results.
+// results. A loop that writes its elements one by one works there anyway.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +19,9 @@
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -112,6 +115,30 @@ static Value copyParameter(OpBuilder &builder, Location loc, Value value) {
   return copy.getResult();
 }
 
+/// Whether a value is a tensor into which loops have written elements, and
+/// which has no other use on the way: bufferization writes in place.
+static bool isWrittenInPlace(Value value, Value tensor) {
+  while (value != tensor) {
+    if (!value.hasOneUse())
+      return false;
+    Operation *op = value.getDefiningOp();
+    if (auto insert = dyn_cast_or_null<tensor::InsertOp>(op)) {
+      value = insert.getDest();
+    } else if (auto write = dyn_cast_or_null<vector::TransferWriteOp>(op)) {
+      value = write.getBase();
+    } else if (auto loop = dyn_cast_or_null<scf::ForOp>(op)) {
+      unsigned index = cast<OpResult>(value).getResultNumber();
+      if (!isWrittenInPlace(loop.getYieldedValues()[index],
+                            loop.getRegionIterArg(index)))
+        return false;
+      value = loop.getInitArgs()[index];
+    } else {
+      return false;
+    }
+  }
+  return value.hasOneUse();
+}
+
 static LogicalResult prepare(func::FuncOp kernel, ArrayRef<int64_t> updated) {
   if (failed(verifyResults(kernel, updated)))
     return failure();
@@ -132,6 +159,8 @@ static LogicalResult prepare(func::FuncOp kernel, ArrayRef<int64_t> updated) {
         operand.set(copyParameter(builder, ret.getLoc(), argument));
     for (auto [operand, param] : llvm::zip(ret->getOpOperands(), updated)) {
       Value output = kernel.getArgument(param);
+      if (operand.get() != output && isWrittenInPlace(operand.get(), output))
+        continue;
       operand.set(
           bufferization::MaterializeInDestinationOp::create(
               builder, ret.getLoc(), output.getType(), operand.get(), output)

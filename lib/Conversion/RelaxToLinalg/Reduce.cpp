@@ -439,11 +439,9 @@ static void addScan(LegalizationTable &table, Identity identity,
     auto write = [&](S s, Value total) { return s.narrow(total, element); };
     bool isWide =
         !isa<FloatType>(type) || (type != element && !element.isBF16());
-    // Loops read the tensor that they carry: it starts as zeros.
-    Value cleared = b.fill(b.scalars().constant(element, 0), outputs[0]);
     return one(Scan(b, data, axis, start, combine, read, write,
                     op.getExclusive(), isWide)
-                   .build(cleared));
+                   .build(outputs[0]));
   });
 }
 

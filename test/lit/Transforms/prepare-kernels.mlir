@@ -33,7 +33,43 @@ relax.func @OP02_swap(%x: !relax.tensor<ndim = 1, f32>, %y: !relax.tensor<ndim =
   relax.return %x : !relax.tensor<ndim = 1, f32>
 }
 
+// A loop that writes elements works in place, unless the output is used in another way.
+// CHECK: func.func private @relax.kernel.rows(
+// CHECK: %[[R:.*]] = scf.for
+// CHECK-NOT: bufferization.materialize_in_destination
+// CHECK: return %[[R]]
+func.func private @rows(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %0 = scf.for %i = %c0 to %n step %c1 iter_args(%to = %y) -> (tensor<?xf32>) {
+    %a = tensor.extract %x[%i] : tensor<?xf32>
+    %b = tensor.insert %a into %to[%i] : tensor<?xf32>
+    scf.yield %b : tensor<?xf32>
+  }
+  return %0 : tensor<?xf32>
+}
+
+// CHECK: func.func private @relax.kernel.reversed(%{{.*}}, %[[Y:[a-z0-9]*]]: tensor<?xf32>
+// CHECK: %[[R:.*]] = scf.for
+// CHECK: %[[M:.*]] = bufferization.materialize_in_destination %[[R]] in %[[Y]]
+// CHECK: return %[[M]]
+func.func private @reversed(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %0 = scf.for %i = %c0 to %n step %c1 iter_args(%to = %y) -> (tensor<?xf32>) {
+    %a = tensor.extract %y[%i] : tensor<?xf32>
+    %at = arith.subi %n, %i : index
+    %b = tensor.insert %a into %to[%at] : tensor<?xf32>
+    scf.yield %b : tensor<?xf32>
+  }
+  return %0 : tensor<?xf32>
+}
+
 relax.func @main(%x: !relax.tensor<ndim = 1, f32>, %y: !relax.tensor<ndim = 1, f32>) -> !relax.object {
   relax.builtin.call_kernel @exp(%x) outs(%y) : (!relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 1, f32>
+  relax.builtin.call_kernel @rows(%x) outs(%y) : (!relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 1, f32>
+  relax.builtin.call_kernel @reversed(%x) outs(%y) : (!relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 1, f32>
   relax.return %y : !relax.tensor<ndim = 1, f32>
 }
