@@ -13,7 +13,8 @@
 // once: half of the elements from each, so that no index leaves its run and two
 // chains of instructions are independent. Where the places of the elements are
 // wanted, too, they move with the elements. A few greatest or least elements
-// are kept in order while the others are compared with the last one of them.
+// are kept in order, in vectors, while groups of the others are compared with
+// the last one of them.
 // Devices have threads for all elements: DeviceSort.cpp.
 //
 //===----------------------------------------------------------------------===//
@@ -31,6 +32,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -43,9 +45,11 @@ static Value index(OpBuilder &b, Location loc, int64_t value) {
 }
 
 Value mlir::relax::isLess(ScalarBuilder &s, Value x, Value y) {
-  x = s.widen(x);
-  y = s.widen(y);
-  if (!isa<FloatType>(x.getType()))
+  if (!isa<VectorType>(x.getType())) {
+    x = s.widen(x);
+    y = s.widen(y);
+  }
+  if (!isa<FloatType>(getElementTypeOrSelf(x)))
     return s.compare(Comparison::Lt, x, y);
   Value isNumber = arith::CmpFOp::create(s, arith::CmpFPredicate::ORD, x, x);
   Value isLess = arith::CmpFOp::create(s, arith::CmpFPredicate::ULT, x, y);
@@ -310,118 +314,257 @@ static KernelResult buildArgsort(KernelBuilder &b, ArgsortOp op,
 }
 
 namespace {
-/// Keeps the first elements of each line in order.
+/// Keeps the first elements of each line in order, as lanes of vectors: one of
+/// the keys, and one of the places where they are wanted. An element is
+/// inserted without branches that depend on data.
 class FirstElements {
 public:
+  /// `placeType` is null where places are not wanted.
   FirstElements(KernelBuilder &b, Value data, int64_t axis, int64_t count,
-                bool isDescending)
-      : b(b), data(data), lines(b, data, axis, count < 16 ? 4 : 16), axis(axis),
-        count(count), isDescending(isDescending) {}
+                bool isDescending, Type placeType)
+      : b(b), data(data), lines(b, data, axis, kCost), axis(axis), count(count),
+        isDescending(isDescending), placeType(placeType),
+        element(b.getElementType(data)), key(getKeyType()) {}
 
-  /// Fills the tensors: the first one has the keys, a second one the places.
-  Carried find(ValueRange tensors);
+  /// Fills the tensors, of keys and places or of one of them.
+  Carried find(ValueRange outputs, bool hasKeys);
 
 private:
-  Carried consider(Value at, ValueRange tensors, SmallVectorImpl<Value> &place);
-  Carried insert(ValueRange elements, Value at, ValueRange tensors,
-                 SmallVectorImpl<Value> &place);
+  Type getKeyType();
+  Carried findInLine(SmallVectorImpl<Value> &place);
+  Carried considerGroup(Value at, ValueRange first,
+                        SmallVectorImpl<Value> &place);
+  Carried considerAll(Value bits, Value at, ValueRange first,
+                      SmallVectorImpl<Value> &place);
+  Carried considerOne(Value at, ValueRange first,
+                      SmallVectorImpl<Value> &place);
+  Carried insert(Value at, ValueRange first, SmallVectorImpl<Value> &place);
+  Value insertAt(Value isLater, Value number, Value vector);
+  Value write(Value vector, Value output, SmallVectorImpl<Value> &place);
+  /// What `insert` makes of the first elements where a condition holds.
+  Carried insertIf(Value condition, ValueRange first,
+                   llvm::function_ref<Carried()> insert);
+
+  /// Whether vectors of elements of a type are read or written along lines.
+  bool isContiguous(Type type) {
+    return axis == b.getRank(data) - 1 && type.getIntOrFloatBitWidth() >= 8;
+  }
+  Value load(Value at, SmallVectorImpl<Value> &place) {
+    place[axis] = at;
+    ScalarBuilder s = b.scalars();
+    return s.widen(tensor::ExtractOp::create(s, data, place));
+  }
+  Value constant(int64_t value) { return index(b, b.getLoc(), value); }
+  Value splat(Value number, int64_t lanes) {
+    return vector::BroadcastOp::create(
+        b, VectorType::get(lanes, number.getType()), number);
+  }
+  Value isAmongFirst(Value number, Value worst) {
+    ScalarBuilder s = b.scalars();
+    return isBefore(s, number, worst, isDescending);
+  }
+  Value getWorst(ValueRange first) {
+    return vector::ExtractOp::create(b, first[0], count - 1);
+  }
+  /// Elements that are compared at once with the worst of the first ones.
+  static constexpr int64_t kGroup = 16;
+  /// An element takes so much longer than one that is added.
+  static constexpr int64_t kCost = 4;
 
   KernelBuilder &b;
   Value data;
   LineLoops lines;
   int64_t axis, count;
   bool isDescending;
+  Type placeType, element, key;
 };
 } // namespace
 
-Carried FirstElements::find(ValueRange tensors) {
+/// The type that elements are compared in.
+Type FirstElements::getKeyType() {
+  bool isNarrow =
+      isa<FloatType>(element) && element.getIntOrFloatBitWidth() <= 16;
+  return isNarrow ? b.getF32Type() : element;
+}
+
+Carried FirstElements::find(ValueRange outputs, bool hasKeys) {
   return lines.overLines(
-      tensors, [&](ValueRange carried, SmallVectorImpl<Value> &place) {
-        return lines.alongLine(carried, [&](Value at, ValueRange carried) {
-          return consider(at, carried, place);
-        });
+      outputs, [&](ValueRange outputs, SmallVectorImpl<Value> &place) {
+        Carried first = findInLine(place);
+        Carried written;
+        for (auto [vector, output] : llvm::zip_equal(
+                 ArrayRef<Value>(first).drop_front(hasKeys ? 0 : 1), outputs))
+          written.push_back(write(vector, output, place));
+        return written;
       });
 }
 
-/// Inserts the element at an index, if it is among the first ones so far.
-Carried FirstElements::consider(Value at, ValueRange tensors,
-                                SmallVectorImpl<Value> &place) {
-  ScalarBuilder s = b.scalars();
-  place[axis] = at;
-  Carried elements = {tensor::ExtractOp::create(s, data, place)};
-  if (tensors.size() == 2)
-    elements.push_back(
-        arith::IndexCastOp::create(s, b.getElementType(tensors[1]), at));
-  Value last = index(b, b.getLoc(), count - 1);
-  place[axis] = last;
-  Value worst = tensor::ExtractOp::create(s, tensors[0], place);
-  Value isFree = arith::CmpIOp::create(s, arith::CmpIPredicate::ule, at, last);
-  Value isFirst = arith::OrIOp::create(
-      s, isFree, isBefore(s, elements[0], worst, isDescending));
+Carried FirstElements::findInLine(SmallVectorImpl<Value> &place) {
+  int64_t lanes = llvm::alignTo(count, kGroup);
+  Carried first;
+  for (Type type : {key, placeType})
+    if (type)
+      first.push_back(arith::ConstantOp::create(
+          b, b.getZeroAttr(VectorType::get(lanes, type))));
+  Value size = b.dimValue(data, axis), begin = constant(0);
+  if (isContiguous(element)) {
+    Value group = constant(kGroup);
+    Value end =
+        arith::SubIOp::create(b, size, arith::RemUIOp::create(b, size, group));
+    first =
+        buildLoop(b, begin, end, group, first, [&](Value at, ValueRange first) {
+          return considerGroup(at, first, place);
+        });
+    begin = end;
+  }
+  return buildLoop(b, begin, size, constant(1), first,
+                   [&](Value at, ValueRange first) {
+                     return considerOne(at, first, place);
+                   });
+}
+
+Carried FirstElements::insertIf(Value condition, ValueRange first,
+                                llvm::function_ref<Carried()> insert) {
   auto conditional =
-      scf::IfOp::create(b, tensors.getTypes(), isFirst, true, true);
+      scf::IfOp::create(b, first.getTypes(), condition, true, true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(conditional.thenBlock());
-  scf::YieldOp::create(
-      b, insert(elements, arith::MinUIOp::create(b, at, last), tensors, place));
+  scf::YieldOp::create(b, insert());
   b.setInsertionPointToStart(conditional.elseBlock());
-  scf::YieldOp::create(b, tensors);
+  scf::YieldOp::create(b, first);
   return llvm::to_vector_of<Value>(conditional.getResults());
 }
 
-/// Moves those that come later by one, from index `at` on downwards.
-Carried FirstElements::insert(ValueRange elements, Value at, ValueRange tensors,
-                              SmallVectorImpl<Value> &place) {
-  Value zero = index(b, b.getLoc(), 0), one = index(b, b.getLoc(), 1);
-  // The elements before index `at` are in order: it is as many as come before.
-  Value before =
-      buildLoop(b, zero, at, one, zero, [&](Value i, ValueRange carried) {
-        ScalarBuilder s = b.scalars();
-        place[axis] = i;
-        Value other = tensor::ExtractOp::create(s, tensors[0], place);
-        Value isLater = isBefore(s, elements[0], other, isDescending);
-        Value stays = arith::SelectOp::create(s, isLater, zero, one);
-        return Carried{s.add(carried[0], stays)};
-      }).front();
-  Carried moved =
-      buildLoop(b, before, at, one, tensors, [&](Value i, ValueRange carried) {
-        Value to =
-            arith::SubIOp::create(b, arith::AddIOp::create(b, before, at), i);
-        Value from = arith::SubIOp::create(b, to, one);
-        Carried next;
-        for (Value tensor : carried) {
-          place[axis] = from;
-          Value element = tensor::ExtractOp::create(b, tensor, place);
-          place[axis] = to;
-          next.push_back(tensor::InsertOp::create(b, element, tensor, place));
-        }
+/// Inserts those of a group that come before the worst of the first ones. While
+/// there are fewer all of them do.
+Carried FirstElements::considerGroup(Value at, ValueRange first,
+                                     SmallVectorImpl<Value> &place) {
+  place[axis] = at;
+  Value numbers = vector::TransferReadOp::create(
+      b, VectorType::get(kGroup, element), data, place, /*padding=*/
+      std::optional<Value>(
+          arith::ConstantOp::create(b, b.getZeroAttr(element))),
+      ArrayRef<bool>(true));
+  if (key != element)
+    numbers = arith::ExtFOp::create(b, VectorType::get(kGroup, key), numbers);
+  Value isFirst = isAmongFirst(numbers, splat(getWorst(first), kGroup));
+  Type bitsType = b.getIntegerType(kGroup);
+  Value bits = vector::ExtractOp::create(
+      b, vector::BitCastOp::create(b, VectorType::get(1, bitsType), isFirst),
+      0);
+  Value all = arith::ConstantOp::create(b, b.getIntegerAttr(bitsType, -1));
+  Value zero = arith::ConstantOp::create(b, b.getIntegerAttr(bitsType, 0));
+  Value isFree =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, at, constant(count));
+  bits = arith::SelectOp::create(b, isFree, all, bits);
+  Value hasAny = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, bits, zero);
+  return insertIf(hasAny, first,
+                  [&] { return considerAll(bits, at, first, place); });
+}
+
+/// Inserts the elements of a group whose bits are set.
+Carried FirstElements::considerAll(Value bits, Value at, ValueRange first,
+                                   SmallVectorImpl<Value> &place) {
+  Type indexType = b.getIndexType();
+  Value number = arith::IndexCastUIOp::create(b, indexType,
+                                              math::CtPopOp::create(b, bits));
+  Carried carried = {bits};
+  llvm::append_range(carried, first);
+  carried = buildLoop(
+      b, constant(0), number, constant(1), carried,
+      [&](Value, ValueRange carried) {
+        Value bits = carried[0];
+        Value lane = arith::IndexCastUIOp::create(
+            b, indexType, math::CountTrailingZerosOp::create(b, bits));
+        Value one =
+            arith::ConstantOp::create(b, b.getIntegerAttr(bits.getType(), 1));
+        Carried next = {arith::AndIOp::create(
+            b, bits, arith::SubIOp::create(b, bits, one))};
+        next.append(insert(arith::AddIOp::create(b, at, lane),
+                           carried.drop_front(1), place));
         return next;
       });
-  place[axis] = before;
-  for (auto [tensor, element] : llvm::zip_equal(moved, elements))
-    tensor = tensor::InsertOp::create(b, element, tensor, place);
-  return moved;
+  return Carried(ArrayRef<Value>(carried).drop_front(1));
+}
+
+Carried FirstElements::considerOne(Value at, ValueRange first,
+                                   SmallVectorImpl<Value> &place) {
+  Value isFree =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, at, constant(count));
+  Value isFirst = arith::OrIOp::create(
+      b, isFree, isAmongFirst(load(at, place), getWorst(first)));
+  return insertIf(isFirst, first, [&] { return insert(at, first, place); });
+}
+
+/// Inserts the element at an index; those that come later move by one lane. So
+/// do lanes that have no element yet: the first `at` ones have.
+Carried FirstElements::insert(Value at, ValueRange first,
+                              SmallVectorImpl<Value> &place) {
+  int64_t lanes = cast<VectorType>(first[0].getType()).getDimSize(0);
+  Value number = load(at, place);
+  Value isLater = isAmongFirst(splat(number, lanes), first[0]);
+  Value used = arith::IndexCastOp::create(
+      b, b.getI32Type(), arith::MinUIOp::create(b, at, constant(lanes)));
+  Value all = arith::ConstantOp::create(
+      b, b.getI32VectorAttr(
+             llvm::to_vector(llvm::seq<int32_t>(static_cast<int32_t>(lanes)))));
+  isLater =
+      arith::OrIOp::create(b, isLater,
+                           arith::CmpIOp::create(b, arith::CmpIPredicate::sge,
+                                                 all, splat(used, lanes)));
+  Carried next = {insertAt(isLater, number, first[0])};
+  if (placeType)
+    next.push_back(insertAt(
+        isLater, arith::IndexCastOp::create(b, placeType, at), first[1]));
+  return next;
+}
+
+/// Puts a number in the first lane that is later; the others move by one.
+Value FirstElements::insertAt(Value isLater, Value number, Value vector) {
+  int64_t lanes = cast<VectorType>(vector.getType()).getDimSize(0);
+  Value all = splat(number, lanes);
+  Value moving = arith::SelectOp::create(b, isLater, vector, all);
+  SmallVector<int64_t> moves = {0};
+  llvm::append_range(moves, llvm::seq(lanes, 2 * lanes - 1));
+  Value moved = vector::ShuffleOp::create(b, all, moving, moves);
+  return arith::SelectOp::create(b, isLater, moved, vector);
+}
+
+/// Writes the first lanes to the line of the output.
+Value FirstElements::write(Value vector, Value output,
+                           SmallVectorImpl<Value> &place) {
+  auto type = cast<VectorType>(vector.getType());
+  Type to = b.getElementType(output);
+  if (isContiguous(to) && to == type.getElementType()) {
+    place[axis] = constant(0);
+    Value line = vector::ExtractStridedSliceOp::create(
+        b, vector, ArrayRef<int64_t>(0), ArrayRef<int64_t>(count),
+        ArrayRef<int64_t>(1));
+    return vector::TransferWriteOp::create(b, line, output, place,
+                                           ArrayRef<bool>(true))
+        .getResult();
+  }
+  for (int64_t lane = 0; lane < count; ++lane) {
+    place[axis] = constant(lane);
+    ScalarBuilder s = b.scalars();
+    Value number = s.narrow(vector::ExtractOp::create(s, vector, lane), to);
+    output = tensor::InsertOp::create(s, number, output, place);
+  }
+  return output;
 }
 
 /// Few elements, and not all, are found without sorting, by a thread that has
 /// the line.
-static constexpr int64_t kMostFirst = 64;
+static constexpr int64_t kMostFirst = 128;
 
 static KernelResult buildFirst(KernelBuilder &b, TopkOp op, Value data,
                                ValueRange outputs) {
   int64_t axis = getAxis(op.getAxis(), b.getRank(data));
-  FirstElements first(b, data, axis, op.getK(), op.getLargest());
-  // Loops read the tensors that they carry: they start as zeros.
-  auto clear = [&](Value tensor) {
-    return b.fill(b.scalars().constant(b.getElementType(tensor), 0), tensor);
-  };
-  Carried tensors = llvm::map_to_vector(outputs, clear);
   bool hasKeys = op.getRetType() != "indices";
-  if (!hasKeys)
-    tensors.insert(tensors.begin(), clear(b.empty(b.dims(outputs.front()),
-                                                  b.getElementType(data))));
-  tensors = first.find(tensors);
-  return Carried(ArrayRef<Value>(tensors).drop_front(hasKeys ? 0 : 1));
+  Type placeType =
+      op.getRetType() == "values" ? Type() : b.getElementType(outputs.back());
+  return FirstElements(b, data, axis, op.getK(), op.getLargest(), placeType)
+      .find(outputs, hasKeys);
 }
 
 /// The same on a device, where only the first elements need be in order.

@@ -99,7 +99,7 @@ def test_sort_of_many(run, shape):
 
 @pytest.mark.parametrize("largest", [True, False])
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int32", "uint8"])
-@pytest.mark.parametrize("k", [1, 3, 7, 70, 0])
+@pytest.mark.parametrize("k", [1, 3, 7, 16, 70, 129, 0])
 def test_topk(load, write, tensor, k, dtype, largest):
     main = load(
         write(
@@ -107,7 +107,7 @@ def test_topk(load, write, tensor, k, dtype, largest):
             tensor(("n", "m"), dtype, name="x"),
         )
     )
-    for length in (7, 8, 40, 100):
+    for length in (7, 8, 16, 40, 100, 200):
         if length < k:
             continue
         x = numbers((4, length), dtype, length)
@@ -116,6 +116,16 @@ def test_topk(load, write, tensor, k, dtype, largest):
         count = k or length
         np.testing.assert_array_equal(values, expected[:, :count])
         np.testing.assert_array_equal(indices, order[:, :count])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "float64", "int8", "bool"])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_topk_along_an_axis(run, axis, dtype):
+    given = "float32" if dtype == "bfloat16" else dtype
+    x = numbers((50, 40), given, 1)
+    first = run(lambda x: op.astype(op.topk(op.astype(x, dtype), 5, axis, "values"), given), x)
+    expected = np.take(sort_of_torch(x, axis, True)[0], range(5), axis)
+    np.testing.assert_array_equal(first, expected)
 
 
 def test_topk_of_one_kind(run):

@@ -28,24 +28,43 @@ relax.func @sort_rows(%x: !relax.tensor<[n, m], f32>) -> !relax.object {
 // CHECK:         relax.call_tir @topk
 // CHECK-LABEL: func.func private @topk(
 // CHECK:         scf.for {{.*}} -> (index, index, tensor<?x?xf16>, tensor<?x?xi32>)
-// CHECK:         tensor.extract_slice {{.*}} : tensor<?x?xf16> to tensor<?x100xf16>
-// CHECK:         tensor.extract_slice {{.*}} : tensor<?x?xi32> to tensor<?x100xi32>
+// CHECK:         tensor.extract_slice {{.*}} : tensor<?x?xf16> to tensor<?x200xf16>
+// CHECK:         tensor.extract_slice {{.*}} : tensor<?x?xi32> to tensor<?x200xi32>
 relax.func @topk_rows(%x: !relax.tensor<[n, m], f16>) -> !relax.object {
-  %0 = relax.topk %x {k = 100 : i64} : (!relax.tensor<[n, m], f16>) -> !relax.tuple<!relax.tensor<[n, 100], f16>, !relax.tensor<[n, 100], i32>>
-  relax.return %0 : !relax.tuple<!relax.tensor<[n, 100], f16>, !relax.tensor<[n, 100], i32>>
+  %0 = relax.topk %x {k = 200 : i64} : (!relax.tensor<[n, m], f16>) -> !relax.tuple<!relax.tensor<[n, 200], f16>, !relax.tensor<[n, 200], i32>>
+  relax.return %0 : !relax.tuple<!relax.tensor<[n, 200], f16>, !relax.tensor<[n, 200], i32>>
 }
 
 // -----
 
-// Few elements are kept in order, in the results themselves.
+// Few elements are kept in order, in vectors. Groups of elements are compared with the last one of them.
 // CHECK-LABEL: func.func private @topk(
 // CHECK-NOT:     tensor.empty
 // CHECK:         scf.for {{.*}} -> (tensor<?x2xf32>, tensor<?x2xi32>)
-// CHECK:           scf.for {{.*}} -> (tensor<?x2xf32>, tensor<?x2xi32>)
-// CHECK:             scf.if {{.*}} -> (tensor<?x2xf32>, tensor<?x2xi32>)
+// CHECK:           scf.for {{.*}} -> (vector<16xf32>, vector<16xi32>)
+// CHECK:             vector.transfer_read {{.*}} vector<16xf32>
+// CHECK:             arith.cmpf ult, {{.*}} vector<16xf32>
+// CHECK:             scf.if {{.*}} -> (vector<16xf32>, vector<16xi32>)
+// CHECK:               vector.shuffle
+// CHECK:           scf.for {{.*}} -> (vector<16xf32>, vector<16xi32>)
+// CHECK:           vector.transfer_write {{.*}} vector<2xf32>
+// CHECK:           vector.transfer_write {{.*}} vector<2xi32>
 relax.func @first_two(%x: !relax.tensor<[n, m], f32>) -> !relax.object {
   %0 = relax.topk %x {k = 2 : i64} : (!relax.tensor<[n, m], f32>) -> !relax.tuple<!relax.tensor<[n, 2], f32>, !relax.tensor<[n, 2], i32>>
   relax.return %0 : !relax.tuple<!relax.tensor<[n, 2], f32>, !relax.tensor<[n, 2], i32>>
+}
+
+// -----
+
+// Elements of columns are read one by one, and floats of 16 bits are compared as f32.
+// CHECK-LABEL: func.func private @topk(
+// CHECK-NOT:     vector.transfer_read
+// CHECK:         tensor.extract {{.*}} : tensor<?x?xf16>
+// CHECK:         vector.shuffle {{.*}} vector<16xf32>
+// CHECK:         tensor.insert {{.*}} : tensor<2x?xf16>
+relax.func @first_of_columns(%x: !relax.tensor<[n, m], f16>) -> !relax.object {
+  %0 = relax.topk %x {k = 2 : i64, axis = 0 : i64} : (!relax.tensor<[n, m], f16>) -> !relax.tuple<!relax.tensor<[2, m], f16>, !relax.tensor<[2, m], i32>>
+  relax.return %0 : !relax.tuple<!relax.tensor<[2, m], f16>, !relax.tensor<[2, m], i32>>
 }
 
 // -----
