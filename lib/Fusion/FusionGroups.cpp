@@ -26,6 +26,9 @@
 //   so that the loops can be fused. Where elements are used several times, by a
 //   broadcast, recomputing them has to be cheap.
 //
+// The epilogue of a product does not end with a conversion to wider elements,
+// such as a dequantization, that its consumer can do: there is less to write.
+//
 // Some kernels have no vectorized loops: gathers and scatters, and those of
 // parts of tensors. They only take cheap producers.
 //
@@ -100,6 +103,8 @@ private:
   unsigned findCommon(unsigned lhs, unsigned rhs) const;
   Group collectPath(unsigned node) const;
   bool tryToMerge(unsigned number);
+  void moveConversion(unsigned number);
+  bool widensElements(unsigned number, const Group &group) const;
   bool isAnchor(unsigned number) const;
   bool isUniform(const Group &group) const;
 
@@ -514,9 +519,49 @@ LogicalResult Partitioner::run() {
       for (unsigned last = number; tryToMerge(last);)
         last = nodes[last].postDominator;
   for (unsigned number = 0, end = nodes.size(); number < end; ++number)
+    if (isAnchor(number))
+      moveConversion(number);
+  for (unsigned number = 0, end = nodes.size(); number < end; ++number)
     if (!isAnchor(number))
       tryToMerge(number);
   return success();
+}
+
+/// Whether a node makes wider elements of those of a group.
+bool Partitioner::widensElements(unsigned number, const Group &group) const {
+  auto call = cast<CallTIROp>(nodes[number].ops.front());
+  auto getWidth = [](Type type) {
+    return cast<TensorStructInfoType>(type).getDtype().getIntOrFloatBitWidth();
+  };
+  auto outputs = call.getOutputTypes();
+  return outputs.size() == 1 &&
+         llvm::all_of(nodes[number].inputs, [&](const Edge &edge) {
+           return !group.contains(edge.from) ||
+                  getWidth(call.getArgs()[edge.param].getType()) <
+                      getWidth(outputs.front());
+         });
+}
+
+/// Moves the last node of the group of a product to the group that reads it, if
+/// it makes elements wider.
+void Partitioner::moveConversion(unsigned number) {
+  Group rest = *groups[number];
+  unsigned last = *llvm::max_element(rest);
+  unsigned user = nodes[last].postDominator;
+  if (isAnchor(last) || user == last || nodes[last].users.size() != 1 ||
+      !nodes[user].facts || !widensElements(last, rest))
+    return;
+  rest.remove(last);
+  Group taken = *groups[user];
+  taken.insert(last);
+  if (!isWorthIt(rest) || !isWorthIt(taken))
+    return;
+  auto left = std::make_shared<Group>(std::move(rest));
+  for (unsigned member : *left)
+    groups[member] = left;
+  auto shared = std::make_shared<Group>(std::move(taken));
+  for (unsigned member : *shared)
+    groups[member] = shared;
 }
 
 bool Partitioner::isAnchor(unsigned number) const {

@@ -178,6 +178,30 @@ relax.func @open(%x: !x, %y: !relax.tensor<[n], f32>) -> !x {
 
 // -----
 
+// A conversion to wider elements belongs to the sum that reads it, and not to
+// the product before, whose result is smaller so.
+!x = !relax.tensor<[n, 8], f32>
+!h = !relax.tensor<[n, 8], f16>
+!w = !relax.tensor<[8, 8], f32>
+
+// CHECK-LABEL: relax.func @conversion
+// CHECK: %[[LHS:.*]] = relax.call @fused_matmul_astype({{.*}} -> !relax.tensor<[n, 8], f16>
+// CHECK-NEXT: relax.call @fused_{{.*}}(%{{.*}}, %{{.*}}, %[[LHS]])
+// CHECK-NEXT: relax.output
+relax.func @conversion(%x: !x, %w: !w) -> !x {
+  %0 = relax.dataflow -> !x {
+    %1 = relax.matmul %x, %w : (!x, !w) -> !x
+    %2 = relax.matmul %x, %w : (!x, !w) -> !x
+    %3 = relax.astype %2 {dtype = f16} : (!x) -> !h
+    %4 = relax.astype %3 {dtype = f32} : (!h) -> !x
+    %5 = relax.add %1, %4 : (!x, !x) -> !x
+    relax.output %5 : !x
+  }
+  relax.return %0 : !x
+}
+
+// -----
+
 // Equal groups are one function.
 !x = !relax.tensor<[n], f32>
 
