@@ -16,6 +16,10 @@
 // stays in the L1 cache. Panels of weights stay in the L2 cache while they are
 // reused over rows.
 //
+// Elements of 8 and 16 bits are multiplied as words. A cell of the copy is an
+// element, or a word of channels. Words of columns are of cells that follow one
+// another, from any cell on.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Contraction.h"
@@ -63,12 +67,13 @@ private:
     Value batch;         // image and group
     Value row, rows;     // of the result
     Value panel, panels; // of weights
-    Value scratch, sums; // where sums are in scratch memory
+    Value scratch, sums; // the copy, and the sums of a tile
   };
 
   void divide(IndexBuilder &b);
   void emitTask(IndexBuilder &b, Value index);
   void copyRows(IndexBuilder &b, const Task &task);
+  void storeCells(IndexBuilder &b, const Task &task, Value cells, Value cell);
   void emitTile(IndexBuilder &b, const Task &task, Value panel, Value row,
                 Value column);
   SmallVector<Value> computeSums(IndexBuilder &b, const Task &task, Value from,
@@ -79,16 +84,34 @@ private:
   int64_t roundedPixels() const {
     return llvm::alignTo(tile.pixels, tile.lanes);
   }
+  bool hasChannelWords() const {
+    return parts.words && !parts.hasColumnsInside();
+  }
+  /// How many elements a cell has.
+  int64_t cellSize() const { return hasChannelWords() ? parts.wordSize() : 1; }
+  /// How many cells the channels of a pixel are.
+  int64_t channelCells() const {
+    return hasChannelWords() ? parts.wordsOfChannels() : parts.inChannels;
+  }
+  /// How many columns of a row of the window are multiplied at once, and how
+  /// often.
+  int64_t columnsAtOnce() const {
+    return parts.hasColumnsInside() ? parts.wordSize() : 1;
+  }
+  int64_t columnSteps() const {
+    return llvm::divideCeil(parts.columns.size, columnsAtOnce());
+  }
 
   ConvParts &parts;
   ConvTile tile;
-  VectorType vectorType;
+  Type element;
+  VectorType sumsType;
   Strip rowStrip, columnStrip;
   int64_t panels; // of a group
   Value image, weights;
   Value height, width;       // of the image
   Value outHeight, outWidth; // of the result
-  Value stripWidth, rowSize; // of the copy: whole vectors, for all channels
+  Value stripWidth, rowSize; // cells: whole vectors, for all channels
   Value batch, taskRows, rowBlocks, taskPanels, panelBlocks;
 };
 } // namespace
@@ -96,11 +119,14 @@ private:
 DirectConv::DirectConv(IndexBuilder &b, func::FuncOp kernel, ConvParts &parts,
                        ValueRange arguments)
     : parts(parts), tile(*parts.tile),
-      vectorType(VectorType::get(tile.lanes, b.getF32Type())),
+      element(getElementTypeOrSelf(parts.image.getType())),
+      sumsType(VectorType::get(tile.lanes, parts.sumType)),
       rowStrip(parts.rows), columnStrip(parts.columns) {
   Value data = arguments[parts.image.getArgNumber()];
   Value output = arguments[parts.epilogue.getOutput().getArgNumber()];
   parts.epilogue.begin(b, kernel, arguments);
+  if (parts.words)
+    parts.words->begin(b, tile.lanes, parts.sumType);
   panels = llvm::divideCeil(parts.outChannels, tile.channels());
   image = flatten(b, data);
   weights = flatten(b, arguments[parts.weight.getArgNumber()]);
@@ -110,8 +136,11 @@ DirectConv::DirectConv(IndexBuilder &b, func::FuncOp kernel, ConvParts &parts,
   outWidth = getDim(b, output, 3);
   batch = b.mul(getDim(b, output, 0), parts.groups);
   Value pixels = b.roundUp(outWidth, tile.pixels);
-  stripWidth = b.roundUp(columnStrip.size(b, pixels), tile.lanes);
-  rowSize = b.mul(stripWidth, parts.inChannels);
+  // Words of columns reach beyond the window.
+  int64_t beyond = columnSteps() * columnsAtOnce() - parts.columns.size;
+  stripWidth =
+      b.roundUp(b.add(columnStrip.size(b, pixels), beyond), tile.lanes);
+  rowSize = b.mul(stripWidth, channelCells());
 }
 
 /// As many rows as leave half of the second level of the cache to weights,
@@ -121,8 +150,9 @@ void DirectConv::divide(IndexBuilder &b) {
   constexpr int64_t kTasks = 8;
   Value one = b.index(1);
   auto atLeastOne = [&](Value value) { return b.max(value, one); };
+  int64_t bytes = cellSize() * element.getIntOrFloatBitWidth() / 8;
   Value room =
-      b.floorDiv(b.index(parts.l2Bytes / 8), atLeastOne(rowSize)); // of 4 bytes
+      b.floorDiv(b.index(parts.l2Bytes / 2 / bytes), atLeastOne(rowSize));
   Value edge = b.index(rowStrip.reach);
   Value most = b.add(b.floorDiv(b.max(b.sub(room, edge), b.index(0)),
                                 b.index(rowStrip.stride)),
@@ -154,11 +184,15 @@ void DirectConv::emitTask(IndexBuilder &b, Value index) {
   task.panels = b.min(b.sub(b.index(panels), task.panel), taskPanels);
   task.row = b.mul(rowBlock, taskRows);
   task.rows = b.min(b.sub(outHeight, task.row), taskRows);
-  task.sums = b.mul(rowStrip.size(b, task.rows), rowSize);
-  Value size = b.add(task.sums, roundedPixels() * tile.channels());
-  auto type = MemRefType::get(ShapedType::kDynamic, b.getF32Type());
-  task.scratch =
-      memref::AllocOp::create(b, type, size, b.getI64IntegerAttr(64));
+  auto allocate = [&](Type element, Value size) -> Value {
+    return memref::AllocOp::create(
+        b, MemRefType::get(ShapedType::kDynamic, element), size,
+        b.getI64IntegerAttr(64));
+  };
+  Value cells = b.mul(rowStrip.size(b, task.rows), rowSize);
+  task.scratch = allocate(element, b.mul(cells, cellSize()));
+  task.sums =
+      allocate(parts.sumType, b.index(roundedPixels() * tile.channels()));
   copyRows(b, task);
   Value zero = b.index(0);
   b.loop(zero, task.panels, 1, [&](IndexBuilder &b, Value panel) {
@@ -170,16 +204,29 @@ void DirectConv::emitTask(IndexBuilder &b, Value index) {
   });
 }
 
+/// Stores vectors of elements, or of words.
+void DirectConv::storeCells(IndexBuilder &b, const Task &task, Value cells,
+                            Value cell) {
+  auto type = VectorType::get(tile.lanes * cellSize(), element);
+  if (cells.getType() != type)
+    cells = vector::BitCastOp::create(b, type, cells);
+  vector::StoreOp::create(b, cells, task.scratch, b.mul(cell, cellSize()));
+}
+
 /// Copies what windows of the rows of a task have of the image, channel by
-/// channel as it lies there.
+/// channel, or word by word, as it lies there.
 void DirectConv::copyRows(IndexBuilder &b, const Task &task) {
   // As many vectors of a row have their masks ahead.
   constexpr int64_t kMostPrepared = 4;
   Value zero = b.index(0);
   Value channelSize = b.mul(height, width);
   Value from = b.mul(task.batch, b.mul(channelSize, parts.inChannels));
-  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(vectorType));
-  RowLoader loader(image, width, columnStrip.step, zeros);
+  auto getZeros = [&](int64_t count) -> Value {
+    return arith::ConstantOp::create(
+        b, b.getZeroAttr(VectorType::get(count, element)));
+  };
+  RowLoader loader(image, width, columnStrip.step, getZeros(tile.lanes));
+  Value zeros = getZeros(tile.lanes * cellSize());
   auto prepare = [&](IndexBuilder &b, Value j) {
     Value column =
         b.sub(b.mul(j, columnStrip.step), b.index(columnStrip.padding));
@@ -194,38 +241,39 @@ void DirectConv::copyRows(IndexBuilder &b, const Task &task) {
   Value first =
       b.sub(b.mul(task.row, parts.rows.stride), b.index(rowStrip.padding));
   Value rows = rowStrip.size(b, task.rows);
-  auto copyRow = [&](IndexBuilder &b, Value row, Value to) {
-    if (loads.empty())
-      return b.loop(
-          zero, stripWidth, tile.lanes, [&](IndexBuilder &b, Value j) {
-            Value values = prepare(b, j)(b, row);
-            vector::StoreOp::create(b, values, task.scratch, b.add(to, j));
-          });
-    for (auto [j, load] : llvm::enumerate(loads))
-      vector::StoreOp::create(b, load(b, row), task.scratch,
-                              b.add(to, b.index(j * tile.lanes)));
+  auto copyCells = [&](IndexBuilder &b, const RowLoader::Load &load, Value row,
+                       Value channel, Value cell) {
+    Value cells = hasChannelWords()
+                      ? parts.loadWord(b, load, row, channel, channelSize)
+                      : load(b, b.add(row, b.mul(channel, channelSize)));
+    storeCells(b, task, cells, cell);
   };
-  b.loop(zero, b.index(parts.inChannels), 1,
-         [&](IndexBuilder &b, Value channel) {
-           Value plane = b.add(from, b.mul(channel, channelSize));
-           b.loop(zero, rows, 1, [&](IndexBuilder &b, Value i) {
-             Value row = b.add(first, b.mul(i, rowStrip.step));
-             Value to = b.add(b.mul(i, rowSize), b.mul(channel, stripWidth));
-             Value isInside = b.isInside(row, height);
-             b.branch(
-                 isInside,
-                 [&](IndexBuilder &b) {
-                   copyRow(b, b.add(plane, b.mul(row, width)), to);
-                 },
-                 [&](IndexBuilder &b) {
-                   b.loop(zero, stripWidth, tile.lanes,
-                          [&](IndexBuilder &b, Value j) {
-                            vector::StoreOp::create(b, zeros, task.scratch,
-                                                    b.add(to, j));
-                          });
-                 });
-           });
-         });
+  auto copyRow = [&](IndexBuilder &b, Value row, Value channel, Value to) {
+    if (loads.empty())
+      return b.loop(zero, stripWidth, tile.lanes,
+                    [&](IndexBuilder &b, Value j) {
+                      copyCells(b, prepare(b, j), row, channel, b.add(to, j));
+                    });
+    for (auto [j, load] : llvm::enumerate(loads))
+      copyCells(b, load, row, channel, b.add(to, b.index(j * tile.lanes)));
+  };
+  b.loop(zero, b.index(channelCells()), 1, [&](IndexBuilder &b, Value channel) {
+    b.loop(zero, rows, 1, [&](IndexBuilder &b, Value i) {
+      Value row = b.add(first, b.mul(i, rowStrip.step));
+      Value to = b.add(b.mul(i, rowSize), b.mul(channel, stripWidth));
+      Value isInside = b.isInside(row, height);
+      b.branch(
+          isInside,
+          [&](IndexBuilder &b) {
+            copyRow(b, b.add(from, b.mul(row, width)), channel, to);
+          },
+          [&](IndexBuilder &b) {
+            b.loop(zero, stripWidth, tile.lanes, [&](IndexBuilder &b, Value j) {
+              storeCells(b, task, zeros, b.add(to, j));
+            });
+          });
+    });
+  });
 }
 
 void DirectConv::emitTile(IndexBuilder &b, const Task &task, Value panel,
@@ -258,11 +306,11 @@ void DirectConv::emitTile(IndexBuilder &b, const Task &task, Value panel,
 SmallVector<Value> DirectConv::computeSums(IndexBuilder &b, const Task &task,
                                            Value from, Value panel, Value part,
                                            Value count) {
-  int64_t rows = parts.rows.size, columns = parts.columns.size;
-  int64_t channels = tile.channels(), inChannels = parts.inChannels;
+  int64_t rows = parts.rows.size, columns = columnSteps();
+  int64_t channels = tile.channels() * parts.wordSize();
   Value zero = b.index(0);
-  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(vectorType));
-  int64_t panelSize = rows * columns * inChannels * channels;
+  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(sumsType));
+  int64_t panelSize = rows * columns * channelCells() * channels;
   Value weightBegin = b.mul(panel, panelSize);
   // After the last panel, it itself is fetched: nothing is outside of memory.
   Value last = b.index(parts.groups * panels - 1);
@@ -278,16 +326,18 @@ SmallVector<Value> DirectConv::computeSums(IndexBuilder &b, const Task &task,
       memref::PrefetchOp::create(b, weights, b.add(ahead, place),
                                  /*isWrite=*/false, /*localityHint=*/2,
                                  /*isDataCache=*/true);
-    return tile.addProducts(b, carried, task.scratch, pixel, columnStrip.stride,
-                            weights, weight);
+    return tile.addProducts(b, carried, task.scratch, b.mul(pixel, cellSize()),
+                            columnStrip.stride * cellSize(), weights, weight,
+                            parts.words);
   };
   // The columns and channels of a row of the window, the larger one innermost.
-  bool hasColumnsInside = parts.getWeightOrder().back() == 3;
-  int64_t outerSize = hasColumnsInside ? inChannels : columns;
-  int64_t innerSize = hasColumnsInside ? columns : inChannels;
-  Value outerStep = stripWidth, innerStep = b.index(columnStrip.dilation);
-  if (!hasColumnsInside)
+  int64_t outerSize = channelCells(), innerSize = columns;
+  Value outerStep = stripWidth,
+        innerStep = b.index(columnStrip.dilation * columnsAtOnce());
+  if (!parts.hasColumnsInside()) {
+    std::swap(outerSize, innerSize);
     std::swap(outerStep, innerStep);
+  }
   int64_t steps = IndexBuilder::countSteps(tile.pixels * tile.vectors);
   SmallVector<Value> inits(tile.pixels * tile.vectors, zeros);
   auto addRow = [&](IndexBuilder &b, Value i, ValueRange carried) {
@@ -311,7 +361,7 @@ SmallVector<Value> DirectConv::computeSums(IndexBuilder &b, const Task &task,
 void DirectConv::finish(IndexBuilder &b, const Task &task,
                         const ConvPlace &place, ArrayRef<Value> sums) {
   int64_t width = roundedPixels();
-  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(vectorType));
+  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(sumsType));
   for (int64_t j = 0; j < tile.vectors; ++j)
     for (int64_t begin = 0; begin < width; begin += tile.lanes) {
       SmallVector<Value> pixels;
@@ -319,11 +369,10 @@ void DirectConv::finish(IndexBuilder &b, const Task &task,
         pixels.push_back(i < tile.pixels ? sums[i * tile.vectors + j] : zeros);
       for (auto [i, channel] : llvm::enumerate(transpose(b, pixels))) {
         int64_t to = (j * tile.lanes + i) * width + begin;
-        vector::StoreOp::create(b, channel, task.scratch,
-                                b.add(task.sums, b.index(to)));
+        vector::StoreOp::create(b, channel, task.sums, b.index(to));
       }
     }
-  parts.finish(b, place, task.scratch, task.sums, width, tile.lanes);
+  parts.finish(b, place, task.sums, b.index(0), width, tile.lanes);
 }
 
 void mlir::relax::emitDirectConv(IndexBuilder &b, func::FuncOp kernel,

@@ -76,22 +76,43 @@ ConvTile ConvTile::get(const TargetModel &target, int64_t width,
   return *best;
 }
 
-SmallVector<Value> ConvTile::addProducts(IndexBuilder &b, ValueRange sums,
-                                         Value scratch, Value pixel,
-                                         int64_t stride, Value weights,
-                                         Value weight) const {
-  auto type = VectorType::get(lanes, b.getF32Type());
+/// A pixel, or a word of pixels, in all lanes.
+static Value broadcastPixel(IndexBuilder &b, VectorType type, Value scratch,
+                            Value place,
+                            const std::optional<WordProducts> &words) {
+  if (!words)
+    return vector::BroadcastOp::create(
+        b, type, memref::LoadOp::create(b, scratch, place));
+  Type element = cast<MemRefType>(scratch.getType()).getElementType();
+  Value elements = vector::LoadOp::create(
+      b, VectorType::get(words->size(), element), scratch, place);
+  Value word = vector::BitCastOp::create(
+      b, VectorType::get(1, type.getElementType()), elements);
+  return vector::BroadcastOp::create(b, type,
+                                     vector::ExtractOp::create(b, word, 0));
+}
+
+SmallVector<Value>
+ConvTile::addProducts(IndexBuilder &b, ValueRange sums, Value scratch,
+                      Value pixel, int64_t stride, Value weights, Value weight,
+                      const std::optional<WordProducts> &words) const {
+  auto type = cast<VectorType>(sums.front().getType());
+  int64_t size = lanes * (words ? words->size() : 1);
+  auto factorType = VectorType::get(
+      size, cast<MemRefType>(weights.getType()).getElementType());
   SmallVector<Value> factors, results;
   for (int64_t j = 0; j < vectors; ++j)
-    factors.push_back(
-        vector::LoadOp::create(b, type, weights, b.add(weight, j * lanes)));
+    factors.push_back(vector::LoadOp::create(b, factorType, weights,
+                                             b.add(weight, j * size)));
   for (int64_t i = 0; i < pixels; ++i) {
-    Value element =
-        memref::LoadOp::create(b, scratch, b.add(pixel, i * stride));
-    Value all = vector::BroadcastOp::create(b, type, element);
-    for (int64_t j = 0; j < vectors; ++j)
+    Value all =
+        broadcastPixel(b, type, scratch, b.add(pixel, i * stride), words);
+    for (int64_t j = 0; j < vectors; ++j) {
+      Value sum = sums[i * vectors + j];
       results.push_back(
-          vector::FMAOp::create(b, all, factors[j], sums[i * vectors + j]));
+          words ? words->multiplyAdd(b, factors[j], all, sum)
+                : vector::FMAOp::create(b, all, factors[j], sum).getResult());
+    }
   }
   return results;
 }
@@ -100,11 +121,13 @@ SmallVector<Value> ConvTile::addProducts(IndexBuilder &b, ValueRange sums,
 /// not be transposed, which counts where channels are few, and a tile has
 /// pixels of several rows, which counts where rows are short. It takes a copy
 /// of each window, which many output channels use. Vectors of 512 bits want
-/// many pixels, as the last tile of an image is larger, and no copies.
+/// many pixels, as the last tile of an image is larger, and no copies. A copy
+/// of words is made of the image once, not for each element of a window.
 bool ConvParts::prefersPixelLanes() const {
   constexpr int64_t kFewLanes = 8, kManyChannels = 128, kManyPixels = 400;
   if (words)
-    return true;
+    return (rows.size == 1 && columns.size == 1) || groups != 1 ||
+           outChannels < blocking.lanes / 2;
   // Where the number of channels is not known, it is negative.
   if (inChannels <= 0 || getDepth() <= 1)
     return false;
@@ -118,13 +141,45 @@ bool ConvParts::prefersPixelLanes() const {
   return isPointwise() || (isStrided && outChannels >= kManyChannels);
 }
 
+/// A word has elements that are not of the window where its columns are no
+/// multiple of words. Their weights are zeros, with which floats that are
+/// infinite make no zeros.
+bool ConvParts::hasColumnsInside() const {
+  if (prefersPixelLanes() || columns.size <= inChannels)
+    return false;
+  return !words || (columns.dilation == 1 &&
+                    (sumType.isInteger() || columns.size % wordSize() == 0));
+}
+
+Value ConvParts::loadWord(IndexBuilder &b, const RowLoader::Load &load,
+                          Value row, Value word, Value channelSize) const {
+  int64_t size = wordSize();
+  Value first = b.mul(word, size);
+  SmallVector<Value> values;
+  for (int64_t i = 0; i < size; ++i) {
+    Value channel = b.add(first, i), isInside;
+    if (i != 0 && inChannels % size != 0) {
+      isInside = b.isBelow(channel, b.index(inChannels));
+      channel = b.createOrFold<arith::SelectOp>(isInside, channel, first);
+    }
+    Value pixels = load(b, b.add(row, b.mul(channel, channelSize)));
+    if (isInside)
+      pixels = arith::SelectOp::create(
+          b, isInside, pixels,
+          arith::ConstantOp::create(b, b.getZeroAttr(pixels.getType())));
+    values.push_back(pixels);
+  }
+  return words->interleave(b, values, isImageUnsigned, sumType);
+}
+
 ConvTile ConvParts::chooseTile(const TargetModel &target,
                                std::optional<int64_t> vectors) const {
   int64_t lanes = target.lanes(/*bits=*/32);
   if (isTile(givenTile, TileKind::VectorsByPixels, lanes))
     return {lanes, givenTile[1], givenTile[0] / lanes};
   if (!winograd)
-    return ConvTile::get(target, getWidth(), outChannels, getDepth(), vectors);
+    return ConvTile::get(target, getWidth(), outChannels,
+                         getDepth() / wordSize(), vectors);
   int64_t tiles = getMostTiles(*winograd);
   if (!ShapedType::isDynamic(getWidth()) &&
       !ShapedType::isDynamic(getHeight())) {
@@ -192,7 +247,7 @@ ConvParts::chooseWinograd(const TargetModel &target) const {
 
 void ConvParts::finish(IndexBuilder &b, const ConvPlace &place, Value scratch,
                        Value offset, int64_t width, int64_t lanes) {
-  auto vectorType = VectorType::get(lanes, b.getF32Type());
+  auto vectorType = VectorType::get(lanes, sumType);
   Value zero = b.index(0);
   b.loop(zero, place.channels, 1, [&](IndexBuilder &b, Value i) {
     Value channel = b.add(place.channel, i);

@@ -30,10 +30,12 @@ struct ConvTile {
   int64_t channels() const { return vectors * lanes; }
 
   /// Adds to sums, pixel by pixel, the products of pixels in `scratch`,
-  /// `stride` elements apart, and of vectors of weights.
-  SmallVector<Value> addProducts(IndexBuilder &b, ValueRange sums,
-                                 Value scratch, Value pixel, int64_t stride,
-                                 Value weights, Value weight) const;
+  /// `stride` elements apart, and of vectors of weights. With `words` they are
+  /// words of elements.
+  SmallVector<Value>
+  addProducts(IndexBuilder &b, ValueRange sums, Value scratch, Value pixel,
+              int64_t stride, Value weights, Value weight,
+              const std::optional<WordProducts> &words = std::nullopt) const;
 
   /// The tile that takes the least time for rows of `width` pixels (which may
   /// be dynamic) and groups of `channels`. `vectors` may be known.
@@ -60,7 +62,8 @@ struct ConvParts {
   linalg::LinalgOp op;
   BlockArgument image, weight;
   Type sumType;
-  /// Words are made of input channels; the weights have to be in panels then.
+  /// Words are made of input channels, or of columns of the window; the weights
+  /// have to be in panels then.
   std::optional<WordProducts> words;
   /// Words are made of neighboring columns, in a depthwise convolution.
   std::optional<WordProducts> columnWords;
@@ -99,6 +102,10 @@ struct ConvParts {
   int64_t wordsOfChannels() const {
     return llvm::divideCeil(inChannels, wordSize());
   }
+  /// The pixels of the channels of a word, where the row of an image's first
+  /// channel begins at `row`, and zeros of channels that there are not.
+  Value loadWord(IndexBuilder &b, const RowLoader::Load &load, Value row,
+                 Value word, Value channelSize) const;
   /// How many neighboring elements of a row have a word of columns of each of
   /// `lanes` windows: a power of 2.
   int64_t getColumnSpan(int64_t lanes) const {
@@ -112,17 +119,19 @@ struct ConvParts {
   /// Whether pixels are lanes, and not output channels.
   bool prefersPixelLanes() const;
 
+  /// Whether the columns of a window are the innermost dimension of weights in
+  /// panels, of which words are made.
+  bool hasColumnsInside() const;
+
   /// The order in which panels have the dimensions of weights but for the
   /// output channels: rows of the window, then its columns and input channels,
-  /// the larger of which is innermost. Where pixels are lanes it is their own;
-  /// words are of channels.
+  /// the larger of which is innermost. Where pixels are lanes it is their own,
+  /// unless words are made of channels.
   SmallVector<int64_t> getWeightOrder() const {
-    if (words)
-      return {2, 3, 1};
-    if (prefersPixelLanes())
-      return {1, 2, 3};
-    if (columns.size > inChannels)
+    if (hasColumnsInside())
       return {2, 1, 3};
+    if (prefersPixelLanes() && !words)
+      return {1, 2, 3};
     return {2, 3, 1};
   }
 

@@ -62,9 +62,6 @@ private:
   loopOverChannels(IndexBuilder &b, Value element,
                    const MatmulProblem::Columns &panel,
                    llvm::function_ref<void(IndexBuilder &, Value, Value)> body);
-  Value loadWord(IndexBuilder &b, const RowLoader::Load &load, Value offset,
-                 Value word);
-
   const ConvParts &parts;
   Window rows, columns;
   int64_t lanes, panelWidth;
@@ -131,31 +128,6 @@ void WindowPacker::loopOverChannels(
   });
 }
 
-/// The pixels of the channels of a word, whose rows begin at `offset`, and
-/// zeros of channels that there are not.
-Value WindowPacker::loadWord(IndexBuilder &b, const RowLoader::Load &load,
-                             Value offset, Value word) {
-  int64_t size = parts.wordSize(), channels = parts.inChannels;
-  Value channelSize = b.mul(image.height, image.width);
-  Value first = b.mul(word, size);
-  SmallVector<Value> values;
-  for (int64_t i = 0; i < size; ++i) {
-    Value channel = b.add(first, i), isInside;
-    if (i != 0 && channels % size != 0) {
-      isInside = b.isBelow(channel, b.index(channels));
-      channel = b.createOrFold<arith::SelectOp>(isInside, channel, first);
-    }
-    Value pixels = load(b, b.add(offset, b.mul(channel, channelSize)));
-    if (isInside)
-      pixels = arith::SelectOp::create(
-          b, isInside, pixels,
-          arith::ConstantOp::create(b, b.getZeroAttr(pixels.getType())));
-    values.push_back(pixels);
-  }
-  return parts.words->interleave(b, values, parts.isImageUnsigned,
-                                 parts.sumType);
-}
-
 /// For each element of the window, the same pixels of all channels: where the
 /// image ends is the same for them.
 void WindowPacker::packPixels(IndexBuilder &b, const Pixels &pixels,
@@ -182,7 +154,7 @@ void WindowPacker::packPixels(IndexBuilder &b, const Pixels &pixels,
       auto pack = [&](IndexBuilder &b, Value channel, Value k) {
         Value values =
             parts.words
-                ? loadWord(b, load, rowOffset, channel)
+                ? parts.loadWord(b, load, rowOffset, channel, channelSize)
                 : load(b, b.add(rowOffset, b.mul(channel, channelSize)));
         vector::MaskedStoreOp::create(
             b, scratch, b.add(offset, b.mul(k, panelWidth)), count, values);
@@ -385,7 +357,7 @@ static void emitOnHost(IndexBuilder &b, func::FuncOp kernel, ConvParts &parts,
 std::unique_ptr<KernelEmitter>
 mlir::relax::matchConv2d(func::FuncOp kernel, const TargetModel &target) {
   std::optional<ConvParts> parts = ConvParts::match(kernel, target);
-  if (!parts || (parts->words && !parts->hasRowPanels))
+  if (!parts || (parts->words && !parts->hasRowPanels && !parts->tile))
     return nullptr;
   auto *emit = parts->winograd        ? emitWinogradConv
                : parts->tile          ? emitDirectConv
@@ -458,12 +430,12 @@ mlir::relax::findPackableWeight(func::FuncOp kernel, const TargetModel &target,
                       : std::nullopt;
   // Channels are lanes: there are enough of them. A tile of a schedule is one
   // of pixels, of which transformed ones have none.
-  if (winograd && parts->givenTile.empty())
+  if (winograd && parts->givenTile.empty() && !parts->words)
     parts->winograd = parts->chooseWinograd(target);
   ConvTile tile = parts->chooseTile(target);
   if (channels < tile.lanes / 2 || !fits(tile.channels()))
     return std::nullopt;
-  return PackedMatrix{parts->weight.getArgNumber(), /*columnAxis=*/0,
-                      tile.channels(), parts->getWeightOrder(),
-                      parts->winograd};
+  return PackedMatrix{
+      parts->weight.getArgNumber(), /*columnAxis=*/0, tile.channels(),
+      parts->getWeightOrder(),      parts->winograd,  parts->wordSize()};
 }

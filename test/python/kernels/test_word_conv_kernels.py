@@ -34,6 +34,11 @@ CASES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     ((1, 70, 3, 6), (24, 70, 1, 1), {}),
     ((1, 2051, 7, 5), (24, 2051, 1, 1), {}),
     ((1, 9, 14, 14), (8, 9, 3, 3), {"padding": (1, 1, 1, 1)}),
+    # Words of columns: the last ones reach beyond the window, or do not.
+    ((1, 3, 9, 40), (20, 3, 1, 9), {"padding": (0, 4, 0, 4)}),
+    ((2, 2, 9, 20), (24, 2, 3, 6), {"padding": (1, 2, 1, 3), "strides": (2, 1)}),
+    ((1, 3, 12, 30), (40, 3, 4, 8), {"padding": (1, 3, 2, 4), "strides": (1, 2)}),
+    ((2, 2, 9, 20), (24, 2, 3, 4), {"dilation": (1, 3)}),
 ]
 DEPTHWISE = [
     ((2, 6, 9, 11), (6, 1, 3, 3), {"padding": (1, 1, 1, 1), "groups": 6}),
@@ -121,6 +126,16 @@ def test_neighbors_outside_of_windows_do_not_count(strides: int, exec_mode: str)
     x = np.concatenate([x, x[:, :, ::-1, ::-1]], 1)
     weight = np.ones((2, 1, 3, 3), "float32")
     case = (x.shape, weight.shape, {"groups": 2, "strides": (1, strides)})
+    check(case, x, weight, ("bfloat16", "bfloat16"), exec_mode)
+
+
+@pytest.mark.parametrize("columns", [3, 4])
+def test_elements_beyond_windows_do_not_count(columns: int, exec_mode: str) -> None:
+    x = np.ones((1, 1, 3, 40), "float32")
+    x[0, 0, :, 7] = np.inf
+    x[0, 0, :, 20] = np.nan
+    weight = np.ones((16, 1, 3, columns), "float32")
+    case = (x.shape, weight.shape, {"padding": (1, 0, 1, 2)})
     check(case, x, weight, ("bfloat16", "bfloat16"), exec_mode)
 
 

@@ -43,3 +43,45 @@ module {
     relax.return %0 : !relax.tensor<[1, 32, 7, 7], f32>
   }
 }
+
+// -----
+
+// Words of four channels are made of rows of the image, and stay for all
+// elements of the window. Two vectors of output channels are multiplied by a
+// word of a pixel in all lanes.
+// CHECK-LABEL: func.func private @relax.kernel.conv2d_packed(
+// CHECK-SAME:    %{{.*}}: memref<1x8x14x14xi8>, %{{.*}}: memref<1x3x3x2x32x4xi8>
+// CHECK:         %[[STRIP:.*]] = memref.alloc({{.*}}) {alignment = 64 : i64} : memref<{{.*}}xi8>
+// CHECK-COUNT-4: vector.maskedload {{.*}} vector<16xi8>
+// CHECK:         %[[WORDS:.*]] = vector.bitcast {{.*}} : vector<16xi32> to vector<64xi8>
+// CHECK:         vector.store %[[WORDS]], %[[STRIP]]
+// CHECK:         scf.for {{.*}} iter_args
+// CHECK-COUNT-2:   vector.load {{.*}} vector<64xi8>
+// CHECK:           %[[WORD:.*]] = vector.load %[[STRIP]]{{.*}} vector<4xi8>
+// CHECK:           vector.bitcast %[[WORD]] : vector<4xi8> to vector<1xi32>
+// CHECK-COUNT-28:  llvm.call @llvm.x86.avx512.vpdpbusd.512
+module {
+  relax.func @windows(%x: !relax.tensor<[1, 8, 14, 14], ui8>) -> !relax.tensor<[1, 32, 14, 14], i32> {
+    %w = relax.constant dense<1> : tensor<32x8x3x3xi8>
+    %0 = relax.conv2d %x, %w {padding = array<i64: 1, 1, 1, 1>, out_dtype = i32} : (!relax.tensor<[1, 8, 14, 14], ui8>, !relax.tensor<[32, 8, 3, 3], i8>) -> !relax.tensor<[1, 32, 14, 14], i32>
+    relax.return %0 : !relax.tensor<[1, 32, 14, 14], i32>
+  }
+}
+
+// -----
+
+// Three channels of seven columns are six words of columns, which are loaded
+// from the bytes of the image.
+// CHECK-LABEL: func.func private @relax.kernel.conv2d_packed(
+// CHECK-SAME:    %{{.*}}: memref<1x3x14x14xi8>, %{{.*}}: memref<1x7x3x2x32x4xi8>
+// CHECK:         %[[STRIP:.*]] = memref.alloc({{.*}}) {alignment = 64 : i64} : memref<{{.*}}xi8>
+// CHECK:         %[[ROW:.*]] = vector.maskedload {{.*}} vector<16xi8>
+// CHECK:         vector.store %[[ROW]], %[[STRIP]]
+// CHECK:         %[[WORD:.*]] = vector.load %[[STRIP]]{{.*}} vector<4xi8>
+module {
+  relax.func @columns(%x: !relax.tensor<[1, 3, 14, 14], ui8>) -> !relax.tensor<[1, 32, 14, 14], i32> {
+    %w = relax.constant dense<1> : tensor<32x3x7x7xi8>
+    %0 = relax.conv2d %x, %w {padding = array<i64: 3, 3, 3, 3>, out_dtype = i32} : (!relax.tensor<[1, 3, 14, 14], ui8>, !relax.tensor<[32, 3, 7, 7], i8>) -> !relax.tensor<[1, 32, 14, 14], i32>
+    relax.return %0 : !relax.tensor<[1, 32, 14, 14], i32>
+  }
+}
