@@ -24,6 +24,8 @@ _LAYOUTS = {
 _MOST_PLACES = 64
 # The window and the channels that kernels with the algorithm of Winograd are for.
 _WINOGRAD, _LANES = [3, 3], 8
+# Images of so few pixels wait for the weights of so many channels, which such kernels have more of.
+_FEW_PIXELS, _MANY_CHANNELS = 49, 256
 # Of a group: the dimensions of images, and the input channels that fill a word.
 _PLANE, _WORD = 2, 4
 
@@ -41,6 +43,8 @@ class ConvWindow:
         For each spatial dimension.
     padding : list of int
         Before each spatial dimension, then after each.
+    pixels : int or None
+        Of an image of the data, if they are known.
     has_columns : bool
         Whether `columns` writes them: windows are small, and the sizes of data known.
     """
@@ -51,6 +55,7 @@ class ConvWindow:
     strides: list[int]
     padding: list[int]
     dilation: list[int]
+    pixels: int | None
     has_columns: bool
 
     @staticmethod
@@ -75,10 +80,11 @@ class ConvWindow:
                 ("dilation", ones),
             )
         ]
-        is_known = all(dim.value is not None for dim in data[2:])
+        extents = [dim.value for dim in data[2:] if dim.value is not None]
+        pixels = math.prod(extents) if len(extents) + 2 == len(data) else None
         strides, padding, dilation = given
-        window = ConvWindow(sizes[0], groups, sizes[1:], strides, padding, dilation, is_known)
-        has_columns = groups == 1 and (is_known or window.is_pointwise)
+        window = ConvWindow(sizes[0], groups, sizes[1:], strides, padding, dilation, pixels, False)
+        has_columns = groups == 1 and (pixels is not None or window.is_pointwise)
         is_small = math.prod(sizes[1:]) <= _MOST_PLACES
         return replace(window, has_columns=has_columns and is_small)
 
@@ -98,6 +104,12 @@ class ConvWindow:
         is_dense = all(step == 1 for step in (*self.strides, *self.dilation))
         is_single = self.groups == 1 and self.channels % _LANES == 0
         return self.sizes == _WINOGRAD and is_dense and is_single
+
+    @property
+    def waits_for_weights(self) -> bool:
+        """Whether weights of fewer bytes count for more than the algorithm of Winograd."""
+        is_small = self.pixels is not None and self.pixels <= _FEW_PIXELS
+        return is_small and self.channels >= _MANY_CHANNELS
 
     @property
     def is_depthwise(self) -> bool:

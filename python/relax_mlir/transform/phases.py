@@ -109,7 +109,7 @@ def _has_kernel_of_halves(operation: ir.Operation, *, are_multiplied: bool) -> b
     if operation.name != "relax.conv2d":
         return True
     window = ConvWindow.match(operation)
-    if window is None or window.has_winograd:
+    if window is None or (window.has_winograd and not window.waits_for_weights):
         return False  # with fewer products of float32
     weight = operation.operands[1]
     dims = dims_of(weight)

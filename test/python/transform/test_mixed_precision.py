@@ -346,6 +346,21 @@ def test_convolutions_of_bfloats_when_compiled(weight, attributes, cpu, is_round
     assert (", bf16>" in pool) == is_rounded
 
 
+@pytest.mark.parametrize(
+    ("size", "channels", "is_rounded"), [(7, 256, True), (7, 64, False), (8, 256, False)]
+)
+def test_small_images_of_bfloats_when_compiled(size, channels, is_rounded, tmp_path):
+    """Of few pixels, reading transformed weights takes longer than products of bf16."""
+
+    def write(bb, x):
+        return op.nn.conv2d(x, numbers(16, channels, 3, 3), padding=1)
+
+    mod = program(write, tensor("x", 1, channels, size, size))
+    target = "llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=znver4"
+    text = optimized(mod, tmp_path, target=target, precision="bf16")
+    assert (", bf16>" in text) == is_rounded
+
+
 def test_precision_of_convolutions(exec_mode):
     def write(bb, x):
         hidden = bb.emit(op.nn.relu(bb.emit(op.nn.conv2d(x, numbers(24, 8, 1, 1)))))
