@@ -23,6 +23,9 @@ namespace mlir::relax {
 /// over memory and computes nothing twice that costs.
 void fuseLoops(func::FuncOp kernel);
 
+/// Removes conversions of floats to integers and back that change nothing.
+void foldConversions(func::FuncOp kernel);
+
 } // namespace mlir::relax
 
 #endif // RELAX_MLIR_LIB_FUSION_FUSION_H

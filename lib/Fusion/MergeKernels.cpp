@@ -422,6 +422,7 @@ func::FuncOp Merger::run() {
         convert(outputs.lookup({output.call, output.number}), type));
   func::ReturnOp::create(builder, kernel.getLoc(), returned);
   fuseLoops(kernel);
+  foldConversions(kernel);
   tidyKernel(kernel);
   rebuildFunction();
   return kernel;

@@ -306,8 +306,10 @@ Value ScalarBuilder::floatToShort(Value x, Type type, bool isUnsigned) {
   Value high = constant(x, std::ldexp(1.0, isUnsigned ? width : width - 1) - 1);
   Value clamped = select(compare(Comparison::Gt, x, low), x, low);
   clamped = select(compare(Comparison::Lt, clamped, high), clamped, high);
-  Value isNumber = compare(Comparison::Eq, x, x);
-  clamped = select(isNumber, clamped, constant(x, 0));
+  if (least != 0) { // NaN is 0: above it is the least number
+    Value isNumber = compare(Comparison::Eq, x, x);
+    clamped = select(isNumber, clamped, constant(x, 0));
+  }
   Value wide = arith::FPToSIOp::create(*this, getI32Type(), clamped);
   return arith::TruncIOp::create(*this, type, wide);
 }

@@ -148,3 +148,44 @@ relax.func @neighbours(%x: !x, %w: !relax.tensor<[8, 8], f32>) -> !relax.tuple<!
   }
   relax.return %0 : !relax.tuple<!y, !z>
 }
+
+// -----
+
+// A rounded float that is clamped to the range of an integer is not made one and
+// a float again. An integer has no negative zero.
+!x = !relax.tensor<[n, 8], f32>
+
+// CHECK-LABEL: func.func private @fused_round_astype_astype_relu(
+// CHECK:         %[[CLAMPED:.*]] = arith.select
+// CHECK-NOT:     arith.fptosi
+// CHECK:         %[[SAME:.*]] = arith.addf %{{.*}}, %{{.*}} : f32
+// CHECK-NOT:     arith.sitofp
+// CHECK:         arith.maximumf %[[SAME]]
+relax.func @rounded(%x: !x) -> !x {
+  %0 = relax.dataflow -> !x {
+    %1 = relax.round %x : (!x) -> !x
+    %2 = relax.astype %1 {dtype = i8} : (!x) -> !relax.tensor<[n, 8], i8>
+    %3 = relax.astype %2 {dtype = f32} : (!relax.tensor<[n, 8], i8>) -> !x
+    %4 = relax.relu %3 : (!x) -> !x
+    relax.output %4 : !x
+  }
+  relax.return %0 : !x
+}
+
+// -----
+
+// Without rounding the conversion is one.
+!x = !relax.tensor<[n, 8], f32>
+
+// CHECK-LABEL: func.func private @fused_astype_astype_relu(
+// CHECK:         arith.fptosi
+// CHECK:         arith.sitofp
+relax.func @truncated(%x: !x) -> !x {
+  %0 = relax.dataflow -> !x {
+    %1 = relax.astype %x {dtype = i8} : (!x) -> !relax.tensor<[n, 8], i8>
+    %2 = relax.astype %1 {dtype = f32} : (!relax.tensor<[n, 8], i8>) -> !x
+    %3 = relax.relu %2 : (!x) -> !x
+    relax.output %3 : !x
+  }
+  relax.return %0 : !x
+}

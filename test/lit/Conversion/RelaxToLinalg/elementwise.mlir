@@ -119,7 +119,7 @@ relax.func @astype_same(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32> 
 // -----
 
 // Only a float in range is converted to an integer. Where all of its integers
-// are floats, others become the nearest one of them before.
+// are floats, others become the nearest one of them before, and NaN 0.
 // CHECK-LABEL: func.func private @astype
 // CHECK:         %[[INSIDE:.*]] = arith.andi
 // CHECK:         %[[SAFE:.*]] = arith.select %[[INSIDE]]
@@ -131,15 +131,19 @@ relax.func @astype_same(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32> 
 // CHECK:         %[[HIGH:.*]] = arith.constant 2.550000e+02 : f32
 // CHECK:         %[[IS_BELOW:.*]] = arith.cmpf olt, %[[ABOVE]], %[[HIGH]]
 // CHECK:         %[[CLAMPED:.*]] = arith.select %[[IS_BELOW]], %[[ABOVE]], %[[HIGH]]
-// CHECK:         %[[IS_NUMBER:.*]] = arith.cmpf oeq, %[[X]], %[[X]]
-// CHECK:         %[[SAFE:.*]] = arith.select %[[IS_NUMBER]], %[[CLAMPED]], %[[LOW]]
-// CHECK:         %[[WIDE:.*]] = arith.fptosi %[[SAFE]] : f32 to i32
+// CHECK-NOT:     arith.cmpf
+// CHECK:         %[[WIDE:.*]] = arith.fptosi %[[CLAMPED]] : f32 to i32
 // CHECK:         arith.trunci %[[WIDE]] : i32 to i8
-relax.func @cast(%x: !relax.tensor<[n], f32>) -> !relax.tuple<!relax.tensor<[n], i32>, !relax.tensor<[n], ui8>> {
+// CHECK-LABEL: func.func private @astype2
+// CHECK:         %[[IS_NUMBER:.*]] = arith.cmpf oeq, %[[X:.*]], %[[X]]
+// CHECK:         %[[SAFE:.*]] = arith.select %[[IS_NUMBER]]
+// CHECK:         arith.fptosi %[[SAFE]] : f32 to i32
+relax.func @cast(%x: !relax.tensor<[n], f32>) -> !relax.object {
   %0 = relax.astype %x {dtype = i32} : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], i32>
   %1 = relax.astype %x {dtype = ui8} : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], ui8>
-  %2 = relax.tuple %0, %1 : !relax.tensor<[n], i32>, !relax.tensor<[n], ui8>
-  relax.return %2 : !relax.tuple<!relax.tensor<[n], i32>, !relax.tensor<[n], ui8>>
+  %2 = relax.astype %x {dtype = i8} : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], i8>
+  %3 = relax.tuple %0, %1, %2 : !relax.tensor<[n], i32>, !relax.tensor<[n], ui8>, !relax.tensor<[n], i8>
+  relax.return %3 : !relax.tuple<!relax.tensor<[n], i32>, !relax.tensor<[n], ui8>, !relax.tensor<[n], i8>>
 }
 
 // -----
