@@ -27,17 +27,14 @@ using namespace mlir;
 using namespace mlir::relax;
 
 struct AttentionParts::Matcher {
-  Matcher(func::FuncOp kernel, bool hasHalves)
-      : kernel(kernel), hasHalves(hasHalves) {}
+  explicit Matcher(func::FuncOp kernel) : kernel(kernel) {}
 
   bool run();
 
   func::FuncOp kernel;
-  bool hasHalves;
   AttentionParts parts;
 
 private:
-  bool isOfElements(Value value) const;
   bool findReductions();
   bool matchScores();
   bool matchSoftmax();
@@ -109,6 +106,12 @@ static SmallVector<unsigned> getPlaces(ArrayRef<std::optional<unsigned>> all) {
 
 static bool isFloat32(Value value) {
   return getElementTypeOrSelf(value.getType()).isF32();
+}
+
+/// Whether the elements may be those of parameters and results.
+static bool isOfElements(Value value) {
+  Type type = getElementTypeOrSelf(value.getType());
+  return type.isF32() || type.isF16() || type.isBF16();
 }
 
 static bool isParallel(linalg::LinalgOp op) {
@@ -202,12 +205,6 @@ static bool computesQuotient(linalg::LinalgOp op, Value lhs, Value rhs) {
 // Parts
 //===----------------------------------------------------------------------===//
 
-/// Whether the elements may be those of parameters and results.
-bool AttentionParts::Matcher::isOfElements(Value value) const {
-  Type type = getElementTypeOrSelf(value.getType());
-  return type.isF32() || (hasHalves && (type.isF16() || type.isBF16()));
-}
-
 /// Two contractions and two reductions of rows, in this order.
 bool AttentionParts::Matcher::findReductions() {
   SmallVector<linalg::LinalgOp> found;
@@ -223,8 +220,7 @@ bool AttentionParts::Matcher::findReductions() {
   for (linalg::LinalgOp product : products)
     if (!isSumOfProducts(product) || product.getNumReductionLoops() != 1 ||
         !isFloat32(product->getResult(0)) ||
-        !llvm::all_of(product->getOperands(),
-                      [&](Value operand) { return isOfElements(operand); }))
+        !llvm::all_of(product->getOperands(), isOfElements))
       return false;
   auto isLowest = [](Value value) {
     return matchPattern(value, m_NegInfFloat());
@@ -469,9 +465,8 @@ bool AttentionParts::Matcher::run() {
   return findSizes();
 }
 
-std::optional<AttentionParts> AttentionParts::match(func::FuncOp kernel,
-                                                    bool hasHalves) {
-  Matcher matcher(kernel, hasHalves);
+std::optional<AttentionParts> AttentionParts::match(func::FuncOp kernel) {
+  Matcher matcher(kernel);
   if (!matcher.run())
     return std::nullopt;
   return std::move(matcher.parts);

@@ -24,13 +24,11 @@ namespace mlir::relax {
 /// What the largest score begins with, and the score of a key that is not seen.
 constexpr double kLowestScore = -std::numeric_limits<double>::infinity();
 
-/// The parts of a kernel of this class, on f32; with `hasHalves`, queries,
-/// keys, values and results may be of f16 or bf16. Its loops are: as many of
-/// the batch as there are, then queries, keys, features of both, columns of the
-/// values.
+/// The parts of a kernel of this class, on f32; queries, keys, values and
+/// results may be of f16 or bf16. Its loops are: as many of the batch as there
+/// are, then queries, keys, features of both, columns of the values.
 struct AttentionParts {
-  static std::optional<AttentionParts> match(func::FuncOp kernel,
-                                             bool hasHalves = false);
+  static std::optional<AttentionParts> match(func::FuncOp kernel);
 
   unsigned numBatch = 0;
   unsigned queryLoop() const { return numBatch; }

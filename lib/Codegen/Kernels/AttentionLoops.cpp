@@ -13,6 +13,9 @@
 //
 // Few queries read keys and values where they lie, once. More queries copy a
 // block of keys to panels first, in which elements of a feature lie together.
+// Where the processor multiplies words of bf16, those of queries and keys are
+// of features, and those of weights, which are rounded, and of values are of
+// keys.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,6 +40,21 @@ static constexpr int64_t kMostQueries = 192, kLeastQueries = 48;
 /// So many tasks are enough for threads to share.
 static constexpr int64_t kTasks = 8;
 
+/// Words of two elements, if one instruction multiplies them.
+static std::optional<WordProducts> findWords(const AttentionParts &parts,
+                                             const TargetModel &target) {
+  auto getType = [](const Elements &factor) {
+    return getElementTypeOrSelf(factor.tensor.getType());
+  };
+  Type type = getType(parts.query);
+  if (getType(parts.key) != type || getType(parts.value) != type)
+    return std::nullopt;
+  FactorType factor = {type};
+  std::optional<WordProducts> words = WordProducts::find(
+      factor, factor, Float32Type::get(type.getContext()), target);
+  return words && words->areFused() ? words : std::nullopt;
+}
+
 AttentionLoops::AttentionLoops(IndexBuilder &b, func::FuncOp kernel,
                                const AttentionParts &parts,
                                const TargetModel &target, ValueRange arguments)
@@ -50,6 +68,9 @@ AttentionLoops::AttentionLoops(IndexBuilder &b, func::FuncOp kernel,
   int64_t keys = target.l1Bytes / 4 / 4 / tileRows;
   keyBlock =
       std::clamp<int64_t>(keys / (vectors * lanes), 1, 8) * vectors * lanes;
+  words = findWords(parts, target);
+  if (words)
+    words->begin(b, lanes, b.getF32Type());
   batch = b.index(1);
   for (unsigned loop = 0; loop < parts.numLoops(); ++loop) {
     sizes.push_back(getSize(b, loop));
@@ -67,6 +88,33 @@ Value AttentionLoops::getSize(IndexBuilder &b, unsigned loop) {
   if (!ShapedType::isDynamic(size.known))
     return b.index(size.known);
   return elements.getSize(b, size.parameter, size.axis);
+}
+
+/// A vector of queries, keys or values, as f32.
+Value AttentionLoops::computeFactor(IndexBuilder &b, const Elements &factor,
+                                    ValueRange indices, Value mask) {
+  return extend(b,
+                elements.computeVector(b, factor, indices, mask, ValueRange()),
+                b.getF32Type());
+}
+
+/// As many words of a query or a key as a vector has, and zeros where there are
+/// less than `count` elements.
+Value AttentionLoops::computeWords(IndexBuilder &b, const Elements &factor,
+                                   ValueRange indices, Value count) {
+  auto type = VectorType::get(words->size() * lanes, b.getI1Type());
+  Value mask = vector::CreateMaskOp::create(b, type, count);
+  Value factors =
+      elements.computeVector(b, factor, indices, mask, ValueRange());
+  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(factors.getType()));
+  factors = arith::SelectOp::create(b, mask, factors, zeros);
+  return words->make(b, factors, /*isUnsigned=*/false, b.getF32Type());
+}
+
+Value AttentionLoops::multiplyAdd(IndexBuilder &b, const Task &task, Value lhs,
+                                  Value rhs, Value sum) {
+  return task.hasWords ? words->multiplyAdd(b, lhs, rhs, sum)
+                       : vector::FMAOp::create(b, lhs, rhs, sum).getResult();
 }
 
 Value AttentionLoops::makeMask(IndexBuilder &b, Value count) {
@@ -169,7 +217,10 @@ AttentionLoops::Task AttentionLoops::begin(IndexBuilder &b, Value index,
     place = b.floorDiv(place, sizes[loop]);
   }
   Value depth = sizes[parts.depthLoop()];
-  task.depth = b.roundUp(depth, lanes);
+  task.hasWords = words && tile > 1;
+  // Of elements, or of words of them.
+  int64_t size = task.hasWords ? words->size() : 1;
+  task.depth = b.roundUp(b.ceilDiv(depth, b.index(size)), lanes);
   task.width = b.roundUp(sizes[parts.columnLoop()], vectors * lanes);
   task.queries = zero;
   task.sums = b.mul(rows, task.depth);
@@ -177,11 +228,14 @@ AttentionLoops::Task AttentionLoops::begin(IndexBuilder &b, Value index,
   task.totals = b.add(task.largest, rows);
   task.scores = b.add(task.totals, rows);
   task.panels = b.add(task.scores, tile * keyBlock);
-  Value size = task.panels;
+  task.values = task.panels;
   if (tile > 1)
-    size = b.add(size, b.mul(task.depth, keyBlock));
+    task.values = b.add(task.values, b.mul(task.depth, keyBlock));
+  Value end = task.values;
+  if (task.hasWords)
+    end = b.add(end, b.mul(task.width, keyBlock / size));
   task.scratch = memref::AllocOp::create(
-      b, MemRefType::get(ShapedType::kDynamic, b.getF32Type()), size,
+      b, MemRefType::get(ShapedType::kDynamic, b.getF32Type()), end,
       b.getI64IntegerAttr(64));
 
   SmallVector<Value> indices = getIndices(task);
@@ -189,13 +243,18 @@ AttentionLoops::Task AttentionLoops::begin(IndexBuilder &b, Value index,
   b.loop(zero, b.roundUp(task.count, tile), 1, [&](IndexBuilder &b, Value i) {
     indices[parts.queryLoop()] = b.add(task.query, b.min(i, last));
     Value row = b.add(task.queries, b.mul(i, task.depth));
-    b.loop(zero, depth, lanes, [&](IndexBuilder &b, Value j) {
-      indices[parts.depthLoop()] = j;
-      Value mask = makeMask(b, b.sub(depth, j));
-      Value query =
-          elements.computeVector(b, parts.query, indices, mask, ValueRange());
+    b.loop(zero, task.depth, lanes, [&](IndexBuilder &b, Value j) {
+      indices[parts.depthLoop()] = b.mul(j, size);
+      Value left = b.sub(depth, indices[parts.depthLoop()]), query;
       // Products with what is not there must be zeros.
-      query = arith::SelectOp::create(b, mask, query, splat(b, vectorType, 0));
+      if (task.hasWords) {
+        query = computeWords(b, parts.query, indices, left);
+      } else {
+        Value mask = makeMask(b, left);
+        query = computeFactor(b, parts.query, indices, mask);
+        query =
+            arith::SelectOp::create(b, mask, query, splat(b, vectorType, 0));
+      }
       store(b, query, task.scratch, b.add(row, j));
     });
     Value sums = b.add(task.sums, b.mul(i, task.width));
@@ -213,6 +272,8 @@ void AttentionLoops::emitKeys(IndexBuilder &b, const Task &task,
                               const Keys &keys, int64_t tile) {
   if (tile > 1)
     packKeys(b, task, keys);
+  if (task.hasWords)
+    packValues(b, task, keys);
   Value zero = b.index(0);
   auto compute = [&](IndexBuilder &b, const Keys &keys, Value query) {
     if (tile == 1) {
@@ -279,21 +340,56 @@ void AttentionLoops::packKeys(IndexBuilder &b, const Task &task,
            Value place = b.rem(i, b.index(width));
            Value panel = b.mul(b.sub(i, place), task.depth);
            Value to = b.add(b.add(task.panels, panel), place);
-           b.loop(zero, depth, lanes, [&](IndexBuilder &b, Value j) {
+           b.loop(zero, task.depth, lanes, [&](IndexBuilder &b, Value j) {
              SmallVector<Value> indices = getIndices(task), rows;
-             indices[parts.depthLoop()] = j;
-             Value mask = makeMask(b, b.sub(depth, j));
+             indices[parts.depthLoop()] =
+                 b.mul(j, task.hasWords ? words->size() : 1);
+             Value left = b.sub(depth, indices[parts.depthLoop()]);
+             Value mask = makeMask(b, left);
              for (int64_t row = 0; row < lanes; ++row) {
                Value key = b.add(b.add(keys.first, i), row);
                indices[parts.keyLoop()] = b.min(key, last);
-               rows.push_back(elements.computeVector(b, parts.key, indices,
-                                                     mask, ValueRange()));
+               rows.push_back(task.hasWords
+                                  ? computeWords(b, parts.key, indices, left)
+                                  : computeFactor(b, parts.key, indices, mask));
              }
              Value begin = b.add(to, b.mul(j, width));
              for (auto [k, column] : llvm::enumerate(transpose(b, rows)))
                store(b, column, task.scratch, b.add(begin, k * width));
            });
          });
+}
+
+/// Copies values as words of neighboring keys, in rows of columns. One past the
+/// end counts as zero.
+void AttentionLoops::packValues(IndexBuilder &b, const Task &task,
+                                const Keys &keys) {
+  Value zero = b.index(0), columns = sizes[parts.columnLoop()];
+  Value last = b.sub(sizes[parts.keyLoop()], b.index(1));
+  b.loop(zero, keys.count, words->size(), [&](IndexBuilder &b, Value key) {
+    Value row = b.floorDiv(key, b.index(words->size()));
+    Value to = b.add(task.values, b.mul(row, task.width));
+    b.loop(zero, columns, lanes, [&](IndexBuilder &b, Value j) {
+      SmallVector<Value> indices = getIndices(task), rows;
+      indices[parts.columnLoop()] = j;
+      Value inRow = b.sub(columns, j);
+      for (int64_t i = 0; i < words->size(); ++i) {
+        Value place = b.add(key, i);
+        indices[parts.keyLoop()] = b.min(b.add(keys.first, place), last);
+        Value count = b.createOrFold<arith::SelectOp>(
+            b.isBelow(place, keys.count), inRow, zero);
+        Value mask = makeMask(b, count);
+        Value value =
+            elements.computeVector(b, parts.value, indices, mask, ValueRange());
+        Value zeros =
+            arith::ConstantOp::create(b, b.getZeroAttr(value.getType()));
+        rows.push_back(arith::SelectOp::create(b, mask, value, zeros));
+      }
+      Value values =
+          words->interleave(b, rows, /*isUnsigned=*/false, b.getF32Type());
+      store(b, values, task.scratch, b.add(to, j));
+    });
+  });
 }
 
 /// Products of a tile of queries with all keys of the block.
@@ -308,9 +404,11 @@ void AttentionLoops::multiplyPanels(IndexBuilder &b, const Task &task,
   b.loop(zero, keys.count, width, [&](IndexBuilder &b, Value j) {
     Value panel = b.add(task.panels, b.mul(j, task.depth));
     SmallVector<Value> inits(tileRows * vectors, splat(b, vectorType, 0));
+    Value depth = sizes[parts.depthLoop()];
+    if (task.hasWords)
+      depth = b.ceilDiv(depth, b.index(words->size()));
     SmallVector<Value> sums = b.reduceUnrolled(
-        sizes[parts.depthLoop()], IndexBuilder::countSteps(tileRows * vectors),
-        inits,
+        depth, IndexBuilder::countSteps(tileRows * vectors), inits,
         [&](IndexBuilder &b, const IndexBuilder::Step &k, ValueRange carried) {
           SmallVector<Value> sums = llvm::to_vector(carried), right;
           Value from = b.add(panel, k, width);
@@ -321,7 +419,7 @@ void AttentionLoops::multiplyPanels(IndexBuilder &b, const Task &task,
             Value left = vector::BroadcastOp::create(b, vectorType, element);
             for (int64_t v = 0; v < vectors; ++v) {
               Value &sum = sums[i * vectors + v];
-              sum = vector::FMAOp::create(b, left, right[v], sum);
+              sum = multiplyAdd(b, task, left, right[v], sum);
             }
           }
           return sums;
@@ -356,8 +454,7 @@ void AttentionLoops::multiplyRows(IndexBuilder &b, const Task &task,
         indices[parts.keyLoop()] = ahead[i];
         elements.prefetch(b, parts.key, indices, parts.keyLoop());
         indices[parts.keyLoop()] = places[i];
-        Value key =
-            elements.computeVector(b, parts.key, indices, mask, ValueRange());
+        Value key = computeFactor(b, parts.key, indices, mask);
         if (mask)
           key = arith::SelectOp::create(b, mask, key, splat(b, vectorType, 0));
         sums[i] = vector::FMAOp::create(b, row, key, sums[i]);
@@ -377,6 +474,18 @@ void AttentionLoops::multiplyRows(IndexBuilder &b, const Task &task,
                       });
     store(b, addRows(b, sums), task.scratch, b.add(task.scores, j));
   });
+}
+
+/// Rounds weights and stores their words before what is still to be read: word
+/// after word from `begin` on.
+void AttentionLoops::storeWords(IndexBuilder &b, Value weights, Value scratch,
+                                Value begin, Value key) {
+  Type element = getElementTypeOrSelf(parts.value.tensor.getType());
+  Value rounded =
+      arith::TruncFOp::create(b, VectorType::get(lanes, element), weights);
+  Value made = words->make(b, rounded, /*isUnsigned=*/false, b.getF32Type());
+  store(b, made, scratch,
+        b.add(begin, b.floorDiv(key, b.index(words->size()))));
 }
 
 /// Makes weights of row `row` of the scores, which is of a query.
@@ -420,7 +529,10 @@ void AttentionLoops::weigh(IndexBuilder &b, const Task &task, const Keys &keys,
                                    {load(b, task.scratch, place), after});
         weight =
             arith::SelectOp::create(b, mask, weight, splat(b, vectorType, 0));
-        store(b, weight, task.scratch, place);
+        if (task.hasWords)
+          storeWords(b, weight, task.scratch, begin, j);
+        else
+          store(b, weight, task.scratch, place);
         return {arith::AddFOp::create(b, carried[0], weight)};
       });
   Value sum = vector::ReductionOp::create(
@@ -477,21 +589,29 @@ void AttentionLoops::addValues(IndexBuilder &b, const Task &task,
       masks.back() =
           makeMask(b, b.sub(columns, b.add(column, (count - 1) * lanes)));
     SmallVector<Value> indices = getIndices(task);
+    Value steps = keys.count;
+    if (task.hasWords)
+      steps = b.ceilDiv(steps, b.index(words->size()));
     sums = b.reduce(
-        zero, keys.count, 1, sums,
+        zero, steps, 1, sums,
         [&](IndexBuilder &b, Value k, ValueRange carried) {
           SmallVector<Value> sums = llvm::to_vector(carried), right;
           Value key = b.add(keys.first, k);
           Value ahead = b.min(b.add(key, kKeysAhead), last);
           for (int64_t v = 0; v < count; ++v) {
             indices[parts.columnLoop()] = b.add(column, v * lanes);
+            if (task.hasWords) {
+              Value row = b.add(task.values, b.mul(k, task.width));
+              right.push_back(load(b, task.scratch,
+                                   b.add(row, indices[parts.columnLoop()])));
+              continue;
+            }
             if (rows == 1) {
               indices[parts.keyLoop()] = ahead;
               elements.prefetch(b, parts.value, indices, parts.keyLoop());
             }
             indices[parts.keyLoop()] = key;
-            right.push_back(elements.computeVector(b, parts.value, indices,
-                                                   masks[v], ValueRange()));
+            right.push_back(computeFactor(b, parts.value, indices, masks[v]));
           }
           Value weights = b.add(task.scores, k);
           for (int64_t i = 0; i < rows; ++i) {
@@ -500,7 +620,7 @@ void AttentionLoops::addValues(IndexBuilder &b, const Task &task,
             weight = vector::BroadcastOp::create(b, vectorType, weight);
             for (int64_t v = 0; v < count; ++v) {
               Value &sum = sums[i * count + v];
-              sum = vector::FMAOp::create(b, weight, right[v], sum);
+              sum = multiplyAdd(b, task, weight, right[v], sum);
             }
           }
           return sums;

@@ -14,6 +14,7 @@
 #define RELAX_MLIR_LIB_CODEGEN_KERNELS_ATTENTIONLOOPS_H
 
 #include "Attention.h"
+#include "WordProducts.h"
 
 namespace mlir::relax {
 
@@ -33,7 +34,9 @@ private:
     Value query, count; // the first one, and how many there are
     Value depth, width; // of a row of queries, and of sums
     // The offsets in the scratch memory.
-    Value scratch, queries, sums, largest, totals, scores, panels;
+    Value scratch, queries, sums, largest, totals, scores, panels, values;
+    /// Whether queries, keys, weights and values are multiplied as words.
+    bool hasWords;
   };
   /// Keys of a task, that are worked on at a time.
   struct Keys {
@@ -41,6 +44,12 @@ private:
   };
 
   Value getSize(IndexBuilder &b, unsigned loop);
+  Value computeFactor(IndexBuilder &b, const Elements &factor,
+                      ValueRange indices, Value mask);
+  Value computeWords(IndexBuilder &b, const Elements &factor,
+                     ValueRange indices, Value count);
+  Value multiplyAdd(IndexBuilder &b, const Task &task, Value lhs, Value rhs,
+                    Value sum);
   Value makeMask(IndexBuilder &b, Value count);
   Value load(IndexBuilder &b, Value scratch, Value offset);
   Value loadScalar(IndexBuilder &b, Value scratch, Value offset);
@@ -55,10 +64,13 @@ private:
   void finish(IndexBuilder &b, const Task &task);
 
   void packKeys(IndexBuilder &b, const Task &task, const Keys &keys);
+  void packValues(IndexBuilder &b, const Task &task, const Keys &keys);
   void multiplyPanels(IndexBuilder &b, const Task &task, const Keys &keys,
                       Value query);
   void multiplyRows(IndexBuilder &b, const Task &task, const Keys &keys,
                     Value query);
+  void storeWords(IndexBuilder &b, Value weights, Value scratch, Value begin,
+                  Value key);
   void weigh(IndexBuilder &b, const Task &task, const Keys &keys, Value query,
              Value row);
   void rescale(IndexBuilder &b, const Task &task, Value query, Value before,
@@ -72,6 +84,8 @@ private:
   Value batch;              // their product
   int64_t lanes, vectors, tileRows, keyBlock;
   VectorType vectorType;
+  /// Where queries, keys and values are of a type that has them.
+  std::optional<WordProducts> words;
 };
 
 } // namespace mlir::relax

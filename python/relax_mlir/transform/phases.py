@@ -127,8 +127,10 @@ def _roundings(options: CompileOptions) -> list[Pass]:
     if options.precision != "f32":
         dtype = {"f16": "float16", "bf16": "bfloat16"}[options.precision]
         # There are kernels of 16 bits for these.
-        products = ["relax.matmul", *(["relax.attention"] if options.device else [])]
+        products = ["relax.matmul"]
         are_multiplied = options.precision == "bf16" and _multiplies(options, "bfloat16")
+        if are_multiplied or options.device:
+            products.append("relax.attention")
         if are_multiplied:
             products.append("relax.conv2d")
         has_kernel = functools.partial(_has_kernel_of_halves, are_multiplied=are_multiplied)

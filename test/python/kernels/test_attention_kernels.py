@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 import hypothesis.strategies as st
+import ml_dtypes
 import numpy as np
 import pytest
 import relax_mlir as relax
@@ -70,14 +71,23 @@ def numbers(rng, *shape):
     return rng.standard_normal(shape).astype("float32")
 
 
-def compare(actual, expected, tolerance=2e-5):
-    actual = np.from_dlpack(actual)
+# By data type: the one of NumPy, and how much results may differ.
+DTYPES = {"f32": (np.float32, 2e-5), "f16": (np.float16, 2e-3), "bf16": (ml_dtypes.bfloat16, 2e-2)}
+
+
+def compare(actual, expected, dtype="f32", tolerance=None):
+    actual = actual.numpy()
     assert actual.shape == expected.shape
-    assert actual.dtype == np.float32
+    kind, usual = DTYPES[dtype]
+    assert actual.dtype == kind
+    tolerance = tolerance or usual
+    actual = actual.astype("float64")
     np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance)
 
 
-def check(b, n, m, heads, kv_heads, depth, width, bias=None, dynamic=False, seed=0, **given):
+def check(
+    b, n, m, heads, kv_heads, depth, width, bias=None, dynamic=False, seed=0, dtype="f32", **given
+):
     """Compare the operator with NumPy; `given` are a mask, a window, and options of compile."""
     attrs = []
     if mask := given.pop("mask", None):
@@ -86,19 +96,17 @@ def check(b, n, m, heads, kv_heads, depth, width, bias=None, dynamic=False, seed
         attrs.append(f"window_size = {window} : i64")
     names = ("d", "e") if dynamic else (depth, width)
     function = load(
-        operator(heads, kv_heads, *names, bias, ", ".join(attrs)),
+        operator(heads, kv_heads, *names, bias, ", ".join(attrs), dtype),
         **given,
     )
     rng = np.random.default_rng(seed)
-    q, k, v = (
-        numbers(rng, b, n, heads, depth),
-        numbers(rng, b, m, kv_heads, depth),
-        numbers(rng, b, m, kv_heads, width),
-    )
     sizes = {"b": b, "h": heads, "n": n, "m": m}
-    extra = [] if bias is None else [numbers(rng, *[sizes.get(d, d) for d in bias])]
-    expected = attend(q, k, v, *extra, mask=mask, window=window)
-    compare(function(q, k, v, *extra), expected)
+    shapes = [(b, n, heads, depth), (b, m, kv_heads, depth), (b, m, kv_heads, width)]
+    if bias is not None:
+        shapes.append([sizes.get(d, d) for d in bias])
+    arguments = [numbers(rng, *shape).astype(DTYPES[dtype][0]) for shape in shapes]
+    expected = attend(*arguments, mask=mask, window=window)
+    compare(function(*arguments), expected, dtype)
 
 
 # Around what reads keys where they lie, tiles of queries, tasks, and blocks of keys.
@@ -127,6 +135,17 @@ def test_causal_masks(b, n, m, heads, mask):
     check(b, n, m, *heads, 16, 20, mask=mask[0], window=mask[1])
 
 
+@settings(max_examples=15)
+@given(
+    st.integers(0, 3), queries, keys, heads, sizes, sizes, masks, st.sampled_from(["f16", "bf16"])
+)
+@example(1, 8, 9, (2, 1), 33, 33, (None, None), "bf16")
+@example(1, 400, 701, (2, 2), 64, 64, ("TopLeft", None), "bf16")
+@example(1, 3, 700, (4, 2), 64, 64, (None, None), "bf16")
+def test_halves_of_any_size(b, n, m, heads, depth, width, mask, dtype):
+    check(b, n, m, *heads, depth, width, mask=mask[0], window=mask[1], dtype=dtype)
+
+
 @pytest.mark.parametrize("mask", ["TopLeft", "BottomRight"])
 @pytest.mark.parametrize("window", [None, 1, 100])
 def test_blocks_of_keys_that_are_not_seen(mask, window):
@@ -149,16 +168,33 @@ def test_other_widths_of_vectors(bits, n):
         check(1, n, 333, 2, 1, depth, depth, vector_bits=bits)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", [1, 30])
-def test_both_modes(n, exec_mode):
-    check(2, n, 50, 4, 2, 64, 64, exec_mode=exec_mode)
+def test_both_modes(n, dtype, exec_mode):
+    check(2, n, 50, 4, 2, 64, 64, ("b", 1, "n", "m"), dtype=dtype, exec_mode=exec_mode)
+    check(2, n, 50, 4, 2, 64, 64, dtype=dtype, exec_mode=exec_mode)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_infinite_values_of_other_keys(dtype):
+    """Words have two keys, of which one may be past the end or not seen."""
+    rng = np.random.default_rng(0)
+    q, k, v = (numbers(rng, 1, size, 1, 16).astype(DTYPES[dtype][0]) for size in (12, 13, 13))
+    v[0, 12] = np.inf
+    for m in (12, 13):
+        compare(
+            load(operator(1, 1, 16, 16, dtype=dtype))(q, k[:, :m], v[:, :m]),
+            attend(q, k[:, :m], v[:, :m]),
+            dtype,
+        )
 
 
 def test_class_of_the_operator():
     assert classes(operator(4, 2, 64, 32)) == ["attention"]
     assert classes(operator("h", "h", "d", "e", ("b", "h", 1, "m"))) == ["attention"]
+    assert classes(operator(4, 2, 64, 32, dtype="f16")) == ["attention"]
     # Sums in other types take the generic route.
-    assert classes(operator(4, 2, 64, 32, dtype="f16")) == [None]
+    assert classes(operator(4, 2, 64, 32, dtype="f64")) == [None]
 
 
 SPECIAL = [np.nan, np.inf, -np.inf]
@@ -211,7 +247,7 @@ def test_scores_far_apart():
     for n in (1, 9):
         q, k, v = (numbers(rng, 1, size, 1, 4) for size in (n, 1000, 1000))
         k *= np.linspace(1, 60, 1000, dtype="float32")[None, :, None, None]
-        compare(function(q, k, v), attend(q, k, v), 1e-4)
+        compare(function(q, k, v), attend(q, k, v), tolerance=1e-4)
 
 
 # -- written out --------------------------------------------------------------------------------

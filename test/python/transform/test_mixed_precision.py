@@ -346,6 +346,15 @@ def test_convolutions_of_bfloats_when_compiled(weight, attributes, cpu, is_round
     assert (", bf16>" in pool) == is_rounded
 
 
+@pytest.mark.parametrize(("cpu", "is_rounded"), [("znver4", True), ("x86-64-v4", False)])
+def test_attention_of_bfloats_when_compiled(cpu, is_rounded, tmp_path):
+    mod = program(lambda bb, x: op.nn.attention(x, x, x), tensor("x", 1, "n", 4, 64))
+    target = f"llvm -mtriple=x86_64-unknown-linux-gnu -mcpu={cpu}"
+    text = optimized(mod, tmp_path, target=target, precision="bf16")
+    (attention,) = [line for line in text.splitlines() if "relax.attention" in line]
+    assert ("bf16" in attention) == is_rounded
+
+
 @pytest.mark.parametrize(
     ("size", "channels", "is_rounded"), [(7, 256, True), (7, 64, False), (8, 256, False)]
 )

@@ -782,8 +782,7 @@ std::unique_ptr<KernelEmitter>
 mlir::relax::matchDeviceAttention(func::FuncOp kernel, const TargetModel &) {
   if (!isOnCuda(kernel))
     return nullptr;
-  std::optional<AttentionParts> parts =
-      AttentionParts::match(kernel, /*hasHalves=*/true);
+  std::optional<AttentionParts> parts = AttentionParts::match(kernel);
   if (!parts ||
       !isMatrix(parts->query, parts->queryLoop(), parts->depthLoop()) ||
       !isMatrix(parts->key, parts->keyLoop(), parts->depthLoop()) ||

@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --relax-phase-normalize=vector-bits=512 --relax-phase-legalize --relax-phase-memory --relax-phase-shapes --relax-prepare-kernels --relax-emit-kernels --canonicalize --cse | FileCheck %s
+// RUN: relax-opt %s --relax-phase-normalize="vector-bits=512 features=avx512f,avx512bw,avx512bf16" --relax-phase-legalize --relax-phase-memory --relax-phase-shapes --relax-prepare-kernels --relax-emit-kernels --canonicalize --cse | FileCheck %s
 
 // How many queries there are is decided at run time. Few of them read keys where
 // they lie: dot products of 16 keys at a time. More of them copy keys to panels,
@@ -33,11 +33,31 @@ relax.func @operator(%q: !relax.tensor<[b, n, 4, 64], f32>, %k: !relax.tensor<[b
   relax.return %0 : !relax.tensor<[b, n, 4, 64], f32>
 }
 
-// What is stored as f16 is summed up as f32, in kernels of the generic route.
+// f16 is multiplied as f32.
 // CHECK-LABEL: func.func private @relax.kernel.attention1(
-// CHECK-NOT:     relax.kernel_class
-// CHECK:         linalg.generic
+// CHECK-SAME:    relax.kernel_class = "attention"
+// CHECK:         scf.parallel
+// CHECK:           arith.extf %{{.*}} : vector<16xf16> to vector<16xf32>
+// CHECK-COUNT-16:  vector.fma
+// CHECK:           arith.truncf %{{.*}} : vector<16xf32> to vector<16xf16>
 relax.func @half(%q: !relax.tensor<[b, n, 4, 64], f16>) -> !relax.tensor<[b, n, 4, 64], f16> {
   %0 = relax.attention %q, %q, %q : (!relax.tensor<[b, n, 4, 64], f16>, !relax.tensor<[b, n, 4, 64], f16>, !relax.tensor<[b, n, 4, 64], f16>) -> !relax.tensor<[b, n, 4, 64], f16>
   relax.return %0 : !relax.tensor<[b, n, 4, 64], f16>
+}
+
+// Words of bf16: of features in products with keys, of keys in products with
+// values. Few queries multiply f32.
+// CHECK-LABEL: func.func private @relax.kernel.attention2(
+// CHECK-SAME:    relax.kernel_class = "attention"
+// CHECK:         scf.parallel
+// CHECK-COUNT-16:  vector.fma
+// CHECK:         scf.parallel
+// CHECK-NOT:       vector.fma
+// CHECK:           vector.bitcast %{{.*}} : vector<32xbf16> to vector<16xf32>
+// CHECK-COUNT-24:  llvm.call @llvm.x86.avx512bf16.dpbf16ps.512
+// CHECK:           arith.truncf %{{.*}} : vector<16xf32> to vector<16xbf16>
+// CHECK-COUNT-24:  llvm.call @llvm.x86.avx512bf16.dpbf16ps.512
+relax.func @words(%q: !relax.tensor<[b, n, 4, 64], bf16>) -> !relax.tensor<[b, n, 4, 64], bf16> {
+  %0 = relax.attention %q, %q, %q : (!relax.tensor<[b, n, 4, 64], bf16>, !relax.tensor<[b, n, 4, 64], bf16>, !relax.tensor<[b, n, 4, 64], bf16>) -> !relax.tensor<[b, n, 4, 64], bf16>
+  relax.return %0 : !relax.tensor<[b, n, 4, 64], bf16>
 }
