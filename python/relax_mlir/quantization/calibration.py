@@ -1,18 +1,19 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Calibration: the ranges that inputs of layers have for some data."""
+"""Calibration: the ranges that inputs of layers, or their channels, have for some data."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from mlir import ir
 
-from ..core.ir_module import ModuleLike, as_module
+from ..core.ir_module import IRModule, ModuleLike, as_module
 from ..transform.layers import layers_of
-from ..transform.quantize_static import function_of, has_constant_weight
+from ..transform.quantize_static import function_of, has_constant_matrix, has_constant_weight
 from .observers import ObservedProgram, batches
 
 _METHODS = ("minmax", "percentile", "mse")
@@ -83,19 +84,107 @@ def calibrate(
         raise ValueError(f"expected percentile to be from 50 to 100, but got {percentile}")
     calls = batches(inputs, name)
     module = as_module(mod).clone()
-    layers = {
-        layer: found
-        for layer, found in layers_of(function_of(module, name)).items()
-        if has_constant_weight(found)
-    }
-    # Layers that read the same value share an observer.
-    values = {found.operands[0]: layer for layer, found in layers.items()}
-    observed = {layer: values[found.operands[0]] for layer, found in layers.items()}
-    ranges = _run(module, {layer: value for value, layer in values.items()}, name, calls, method)
-    found_ranges = {layer: ranges[observed[layer]] for layer in layers if observed[layer] in ranges}
+    inputs_of = _inputs(module, name, has_constant_weight)
+    seen = _run(module, inputs_of.values, name, calls, method)
     return {
-        layer: _range(range_, method, percentile / 100) for layer, range_ in found_ranges.items()
+        layer: _range(range_, method, percentile / 100)
+        for layer, range_ in inputs_of.by_layer(seen).items()
     }
+
+
+def calibrate_channels(
+    mod: ModuleLike, inputs: Iterable[Iterable[Any]], name: str = "main"
+) -> dict[str, np.ndarray]:
+    """Run a program, and return the largest magnitude of each channel of the inputs of layers.
+
+    Parameters
+    ----------
+    mod : IRModule, Function, mlir.ir.Module, str or BlockBuilder
+    inputs : iterable of sequences
+        The arguments of each call: data like those that the program will be used with.
+    name : str
+        The function.
+
+    Returns
+    -------
+    dict of str to numpy.ndarray
+        A `float32` for each element along the last dimension of the input, over all others and all
+        calls, by the name of the layer: a `matmul` of `float32` by a matrix that is computed of
+        constants. `relax_mlir.transform.SmoothQuant` takes it.
+
+    Raises
+    ------
+    ValueError
+        If there are no inputs, there is no function of the name, or an input of a layer has
+        infinities or NaN.
+
+    Notes
+    -----
+    The program runs once for each call. A layer that is not reached, or has no elements, is not
+    among the results.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import relax_mlir as relax
+    >>> from relax_mlir.quantization import calibrate_channels
+    >>> x = relax.Var("x", relax.TensorStructInfo(("n", 2), "float32"))
+    >>> bb = relax.BlockBuilder()
+    >>> with bb.function("main", [x]):
+    ...     y = bb.emit(relax.op.matmul(x, np.ones((2, 4), "float32")), "hidden")
+    ...     _ = bb.emit_func_output(y)
+    >>> calibrate_channels(bb, [[np.float32([[-1, 2]])], [np.float32([[0, -5], [1, 3]])]])
+    {'hidden': array([1., 5.], dtype=float32)}
+    """
+    calls = batches(inputs, name)
+    module = as_module(mod).clone()
+    inputs_of = _inputs(module, name, has_constant_matrix)
+    program = ObservedProgram(module, inputs_of.values, name)
+    found: dict[str, np.ndarray] = {}
+
+    def bound(layer: str, array: np.ndarray) -> None:
+        if array.size == 0:
+            return
+        largest = np.abs(array).reshape(-1, array.shape[-1]).max(0)
+        _require_finite(layer, largest)
+        found[layer] = np.maximum(found.get(layer, 0), largest)
+
+    for given in calls:
+        program(given, bound)
+    return {layer: largest.copy() for layer, largest in inputs_of.by_layer(found).items()}
+
+
+@dataclass(frozen=True)
+class _Inputs:
+    """The inputs of layers; those that read the same value share an observer.
+
+    Attributes
+    ----------
+    values : dict of str to mlir.ir.Value
+        What to observe.
+    names : dict of str to str
+        The name in `values` for each layer.
+    """
+
+    values: dict[str, ir.Value]
+    names: dict[str, str]
+
+    def by_layer(self, seen: dict[str, Any]) -> dict[str, Any]:
+        """Return what was seen for each layer; those without are left out."""
+        return {layer: seen[name] for layer, name in self.names.items() if name in seen}
+
+
+def _inputs(module: IRModule, name: str, check: Callable[[ir.Operation], bool]) -> _Inputs:
+    layers = layers_of(function_of(module, name))
+    data = {layer: found.operands[0] for layer, found in layers.items() if check(found)}
+    names = {value: layer for layer, value in data.items()}
+    values = {layer: value for value, layer in names.items()}
+    return _Inputs(values, {layer: names[value] for layer, value in data.items()})
+
+
+def _require_finite(layer: str, numbers: Any) -> None:
+    if not np.isfinite(numbers).all():
+        raise ValueError(f"expected finite numbers as the input of {layer!r}, but got some")
 
 
 @dataclass
@@ -127,8 +216,7 @@ def _run(
         if array.size == 0:
             return
         low, high = float(array.min()), float(array.max())
-        if not np.isfinite([low, high]).all():
-            raise ValueError(f"expected finite numbers as the input of {layer!r}, but got some")
+        _require_finite(layer, [low, high])
         known = found.setdefault(layer, _Observed(low, high))
         known.low, known.high = min(known.low, low), max(known.high, high)
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 from mlir import ir
@@ -101,19 +101,10 @@ class QuantizeStatic:
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
         """Round in the function."""
-        function = function_of(mod, self._name)
-        layers = layers_of(function)
-        for name in self._ranges:
-            if name not in layers:
-                hint = did_you_mean(name, list(layers))
-                raise ValueError(
-                    f"expected names of layers of '{self._name}', but got {name!r}{hint}"
-                )
         meant = {
-            name: layers[name]
-            for name in self._ranges
-            if has_constant_weight(layers[name])
-            and (self._check is None or self._check(layers[name]))
+            name: layer
+            for name, layer in named_layers(mod, self._name, self._ranges).items()
+            if has_constant_weight(layer) and (self._check is None or self._check(layer))
         }
         weights = constant_values(layer.operands[1] for layer in meant.values())
         inputs: dict[tuple[ir.Value, ir.Block, tuple[float, float]], ir.Value] = {}
@@ -149,6 +140,22 @@ def function_of(mod: IRModule, name: str) -> ir.Operation:
     raise ValueError(f"expected the name of a function, one of {known}, but got {name!r}")
 
 
+def named_layers(mod: IRModule, function: str, names: Iterable[str]) -> dict[str, ir.Operation]:
+    """Return layers of a function of a module by their names.
+
+    Raises
+    ------
+    ValueError
+        If there is no layer of a name, or no function of that name.
+    """
+    layers = layers_of(function_of(mod, function))
+    for name in names:
+        if name not in layers:
+            hint = did_you_mean(name, list(layers))
+            raise ValueError(f"expected names of layers of '{function}', but got {name!r}{hint}")
+    return {name: layers[name] for name in names}
+
+
 def has_constant_weight(layer: ir.Operation) -> bool:
     """Say whether a layer is of float32, and of weights that are computed of constants."""
     data, weight = layer.operands
@@ -156,6 +163,11 @@ def has_constant_weight(layer: ir.Operation) -> bool:
         return False
     is_matrix = layer.name != "relax.matmul" or rank_of(weight) == 2
     return is_matrix and data != weight and is_computed_of_constants(weight)
+
+
+def has_constant_matrix(layer: ir.Operation) -> bool:
+    """Say whether a layer is a matrix product of float32 by weights computed of constants."""
+    return layer.name == "relax.matmul" and has_constant_weight(layer)
 
 
 def _checked(name: str, given: tuple[float, float]) -> tuple[float, float]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import relax_mlir as relax
 from relax_mlir import op
-from relax_mlir.quantization import calibrate
+from relax_mlir.quantization import calibrate, calibrate_channels
 from relax_mlir.transform import FakeQuantizationToInteger, QuantizeStatic
 
 RNG = np.random.default_rng(0)
@@ -52,6 +52,39 @@ def test_minmax_is_over_all_calls():
     assert list(ranges) == ["up", "down"]
     np.testing.assert_allclose(ranges["up"], (both.min(), both.max()))
     np.testing.assert_allclose(ranges["down"], (0, hidden.max()), rtol=1e-5)
+
+
+def test_magnitudes_of_channels_are_over_all_calls_and_rows():
+    x = relax.Var("x", relax.TensorStructInfo(("b", "n", 24), "float32"))
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x]):
+        parts = [bb.emit(op.matmul(x, UP), name) for name in ("q", "k")]
+        hidden = op.nn.relu(op.add(*parts))
+        bb.emit_func_output(bb.emit(op.matmul(hidden, DOWN), "down"))
+    calls = [rows(6).reshape(2, 3, 24), rows(7, 2)[None], rows(0)[None]]
+    maxima = calibrate_channels(bb, [[x] for x in calls])
+    assert list(maxima) == ["q", "k", "down"]
+    assert all(found.dtype == "float32" for found in maxima.values())
+    every = np.concatenate([x.reshape(-1, 24) for x in calls])
+    for name in ("q", "k"):
+        np.testing.assert_array_equal(maxima[name], np.abs(every).max(0))
+    wanted = np.maximum(2 * every @ UP, 0).max(0)
+    np.testing.assert_allclose(maxima["down"], wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_magnitudes_of_channels_of_vectors_and_of_no_rows():
+    x = relax.Var("x", relax.TensorStructInfo((24,), "float32"))
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x]):
+        bb.emit_func_output(bb.emit(op.matmul(x, UP), "up"))
+    np.testing.assert_array_equal(calibrate_channels(bb, [[rows(1)[0]]])["up"], np.abs(rows(1)[0]))
+    assert calibrate_channels(mlp(), [[rows(0)]]) == {}
+
+
+def test_magnitudes_of_channels_are_those_of_matrix_products():
+    x = np.ones((1, 4, 9, 9), "float32")
+    assert list(calibrate(convolutions(), [[x]])) == ["first", "second"]
+    assert calibrate_channels(convolutions(), [[x]]) == {}
 
 
 def test_percentile_leaves_out_large_elements():
@@ -205,3 +238,9 @@ def test_wrong_arguments():
     for bad in (np.nan, np.inf):
         with pytest.raises(ValueError, match="expected finite numbers as the input of 'up'"):
             calibrate(mlp(), [[np.full((1, 24), bad, "float32")]])
+        with pytest.raises(ValueError, match="expected finite numbers as the input of 'up'"):
+            calibrate_channels(mlp(), [[np.full((1, 24), bad, "float32")]])
+    with pytest.raises(ValueError, match="expected the arguments of one call of 'main' or more"):
+        calibrate_channels(mlp(), [])
+    with pytest.raises(ValueError, match="expected the name of a function"):
+        calibrate_channels(mlp(), [[rows(3)]], "other")
