@@ -75,6 +75,7 @@ from .reorder_permute_dims import ReorderPermuteDimsAfterConcat
 from .reorder_take_after_matmul import ReorderTakeAfterMatmul
 from .run_codegen import RunCodegen
 from .schedule import ApplySchedule
+from .smooth_quant import SmoothQuant
 from .symbols import AttachGlobalSymbol, NormalizeGlobalVar
 from .transpose_weights import TransposeQuantizedWeights
 from .update_vdevice import UpdateVDevice
@@ -135,6 +136,7 @@ __all__ = [
     "ReorderTakeAfterMatmul",
     "RunCodegen",
     "Sequential",
+    "SmoothQuant",
     "SplitLayoutRewritePreproc",
     "ToMixedPrecision",
     "TopologicalSort",
