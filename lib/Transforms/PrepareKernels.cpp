@@ -9,7 +9,7 @@
 // Kernels get names of their own. A kernel on tensors returns its updated
 // outputs, which are its last parameters. Materializing the results in them,
 // and marking them as writable, lets bufferization work in place and drop the
-// results. A loop that writes its elements one by one works there anyway.
+// results. Loops that write elements into the outputs work there anyway.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +19,7 @@
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -115,28 +116,85 @@ static Value copyParameter(OpBuilder &builder, Location loc, Value value) {
   return copy.getResult();
 }
 
-/// Whether a value is a tensor into which loops have written elements, and
-/// which has no other use on the way: bufferization writes in place.
-static bool isWrittenInPlace(Value value, Value tensor) {
-  while (value != tensor) {
-    if (!value.hasOneUse())
-      return false;
-    Operation *op = value.getDefiningOp();
-    if (auto insert = dyn_cast_or_null<tensor::InsertOp>(op)) {
-      value = insert.getDest();
-    } else if (auto write = dyn_cast_or_null<vector::TransferWriteOp>(op)) {
-      value = write.getBase();
-    } else if (auto loop = dyn_cast_or_null<scf::ForOp>(op)) {
-      unsigned index = cast<OpResult>(value).getResultNumber();
-      if (!isWrittenInPlace(loop.getYieldedValues()[index],
-                            loop.getRegionIterArg(index)))
-        return false;
-      value = loop.getInitArgs()[index];
-    } else {
-      return false;
-    }
+/// Whether there is one use of a tensor on each path, besides elements that are
+/// read before it.
+static bool isUsedOnce(Value tensor) {
+  SmallVector<Operation *> users, reads;
+  for (Operation *user : tensor.getUsers()) {
+    if (isa<tensor::ExtractOp>(user))
+      reads.push_back(user);
+    else if (!isa<tensor::DimOp>(user))
+      users.push_back(user);
   }
-  return value.hasOneUse();
+  bool areReadBefore = llvm::all_of(reads, [&](Operation *read) {
+    return llvm::any_of(users, [&](Operation *user) {
+      return read->getBlock() == user->getBlock() &&
+             read->isBeforeInBlock(user);
+    });
+  });
+  if (users.size() != 2 || !areReadBefore)
+    return users.size() == 1 && areReadBefore;
+  // In both branches.
+  auto getBranch = [&](Operation *user) -> Region * {
+    Region *region = user->getParentRegion();
+    while (region && !isa<scf::IfOp>(region->getParentOp()))
+      region = region->getParentOp()->getParentRegion();
+    return region && !region->isAncestor(tensor.getParentRegion()) ? region
+                                                                   : nullptr;
+  };
+  Region *first = getBranch(users[0]), *second = getBranch(users[1]);
+  return first && second && first != second &&
+         first->getParentOp() == second->getParentOp();
+}
+
+static bool isWrittenInPlace(Value value, Value tensor);
+static Value findWrittenInBranches(scf::IfOp branches, unsigned index);
+
+/// The tensor that an operation writes a part of, or all of; null where it
+/// makes another one.
+static Value findWritten(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (auto insert = dyn_cast_or_null<tensor::InsertOp>(op))
+    return insert.getDest();
+  if (auto write = dyn_cast_or_null<vector::TransferWriteOp>(op))
+    return write.getBase();
+  auto result = dyn_cast<OpResult>(value);
+  if (auto op = value.getDefiningOp<linalg::LinalgOp>())
+    return op.getTiedOpOperand(result)->get();
+  if (auto branches = value.getDefiningOp<scf::IfOp>())
+    return findWrittenInBranches(branches, result.getResultNumber());
+  auto loop = value.getDefiningOp<scf::ForOp>();
+  if (!loop)
+    return {};
+  unsigned index = result.getResultNumber();
+  return isWrittenInPlace(loop.getYieldedValues()[index],
+                          loop.getRegionIterArg(index))
+             ? loop.getInitArgs()[index]
+             : Value();
+}
+
+/// The tensor that both branches write into; null where there are others.
+static Value findWrittenInBranches(scf::IfOp branches, unsigned index) {
+  Value found;
+  for (Region *region : branches.getRegions()) {
+    if (region->empty())
+      return {};
+    Value value = region->front().getTerminator()->getOperand(index);
+    while (value && region->isAncestor(value.getParentRegion()))
+      value = isUsedOnce(value) ? findWritten(value) : Value();
+    if (!value || (found && value != found))
+      return {};
+    found = value;
+  }
+  return found;
+}
+
+/// Whether a value is a tensor into which elements have been written, and which
+/// has no other use on the way: bufferization writes in place.
+static bool isWrittenInPlace(Value value, Value tensor) {
+  while (value && value != tensor)
+    value = isUsedOnce(value) ? findWritten(value) : Value();
+  return value && isUsedOnce(value);
 }
 
 static LogicalResult prepare(func::FuncOp kernel, ArrayRef<int64_t> updated) {
@@ -159,7 +217,8 @@ static LogicalResult prepare(func::FuncOp kernel, ArrayRef<int64_t> updated) {
         operand.set(copyParameter(builder, ret.getLoc(), argument));
     for (auto [operand, param] : llvm::zip(ret->getOpOperands(), updated)) {
       Value output = kernel.getArgument(param);
-      if (operand.get() != output && isWrittenInPlace(operand.get(), output))
+      if (operand.get().getDefiningOp<scf::ForOp>() &&
+          isWrittenInPlace(operand.get(), output))
         continue;
       operand.set(
           bufferization::MaterializeInDestinationOp::create(

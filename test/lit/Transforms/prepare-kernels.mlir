@@ -67,8 +67,35 @@ func.func private @reversed(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf3
   return %0 : tensor<?xf32>
 }
 
+// So does one that writes to a copy on some path, and reads an element before.
+// CHECK: func.func private @relax.kernel.scattered(
+// CHECK: linalg.copy
+// CHECK: %[[R:.*]] = scf.for
+// CHECK-NOT: bufferization.materialize_in_destination
+// CHECK: return %[[R]]
+func.func private @scattered(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %copy = linalg.copy ins(%x : tensor<?xf32>) outs(%y : tensor<?xf32>) -> tensor<?xf32>
+  %0 = scf.for %i = %c0 to %n step %c1 iter_args(%to = %copy) -> (tensor<?xf32>) {
+    %isFirst = arith.cmpi eq, %i, %c0 : index
+    %1 = scf.if %isFirst -> (tensor<?xf32>) {
+      %a = tensor.extract %to[%i] : tensor<?xf32>
+      %b = arith.addf %a, %a : f32
+      %c = tensor.insert %b into %to[%i] : tensor<?xf32>
+      scf.yield %c : tensor<?xf32>
+    } else {
+      scf.yield %to : tensor<?xf32>
+    }
+    scf.yield %1 : tensor<?xf32>
+  }
+  return %0 : tensor<?xf32>
+}
+
 relax.func @main(%x: !relax.tensor<ndim = 1, f32>, %y: !relax.tensor<ndim = 1, f32>) -> !relax.object {
   relax.builtin.call_kernel @exp(%x) outs(%y) : (!relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 1, f32>
+  relax.builtin.call_kernel @scattered(%x) outs(%y) : (!relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 1, f32>
   relax.builtin.call_kernel @rows(%x) outs(%y) : (!relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 1, f32>
   relax.builtin.call_kernel @reversed(%x) outs(%y) : (!relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 1, f32>
   relax.return %y : !relax.tensor<ndim = 1, f32>
