@@ -8,8 +8,8 @@ import sys
 
 import tvm
 from tvm.script import ir as I  # noqa: N812
-from tvm.script import relax as R  # noqa: N812
 from tvm.script import tirx as T  # noqa: N812
+from tvm.script.parser import relax as R  # noqa: N812 (with R.DTensor)
 
 
 def error_of(program):

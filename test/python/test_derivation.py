@@ -128,6 +128,7 @@ def test_dr11_each_operator_has_a_rule():
         "relax.call_dps_packed",
         "relax.call_tir",
         "relax.call_tir_inplace",
+        "relax.call_tir_local_view",
         "relax.call_packed",
         "relax.call_pure_packed",
         "relax.call_inplace_packed",
