@@ -7,7 +7,7 @@ from __future__ import annotations
 import functools
 import inspect
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,8 +54,14 @@ def missing(name: str) -> MissingOperatorError:
     return MissingOperatorError(f"R.{name} is not an operator of the dialect yet")
 
 
-def unknown(name: str) -> MissingOperatorError:
+def unknown(name: str, others: Iterable[str] = ()) -> MissingOperatorError:
     """Return the error that neither TVM nor the dialect has an operator, with what may be meant.
+
+    Parameters
+    ----------
+    name : str
+    others : iterable of str
+        What may be meant besides operators.
 
     Examples
     --------
@@ -63,7 +69,7 @@ def unknown(name: str) -> MissingOperatorError:
     "expected something that R has, but got R.nn.sofmax; did you mean 'R.nn.softmax'?"
     """
     own = (key for key in dir(_op) if not key.startswith("_"))
-    hint = did_you_mean(name, {*TVM_OPERATORS, *own}, owner="R", cutoff=0.75)
+    hint = did_you_mean(name, {*TVM_OPERATORS, *own, *others}, owner="R", cutoff=0.75)
     return MissingOperatorError(f"expected something that R has, but got R.{name}{hint}")
 
 

@@ -158,7 +158,7 @@ def __getattr__(name: builtins.str) -> typing.Any:
         return operator(name)
     if name.startswith("__"):
         raise AttributeError(name)
-    raise unknown(name)
+    raise unknown(name, __all__)
 
 
 def __dir__() -> list[builtins.str]:

@@ -260,7 +260,7 @@ CASES = [
     (
         "from_source('@R.function\\ndef f(x: R.Tenser((2,), \"float32\")): return x')",
         "ScriptError",
-        "expected something that R has, but got R.Tenser; did you mean 'R.DTensor'?",
+        "expected something that R has, but got R.Tenser; did you mean 'R.Tensor'?",
     ),
     (
         "from_source('@R.function\\ndef f(x: int): return x')",
