@@ -268,7 +268,8 @@ def _float_to_short(x: ir.Value, dtype: str) -> ir.Value:
     low, high = _like(x, float(lowest)), _like(x, float(highest))
     clamped = _select(_compare(">", x, low), x, low)
     clamped = _select(_compare("<", clamped, high), clamped, high)
-    clamped = _select(_compare("==", x, x), clamped, _like(x, 0))
+    if lowest != 0:  # nan is 0: above it is the lowest number
+        clamped = _select(_compare("==", x, x), clamped, _like(x, 0))
     wide = arith.FPToSIOp(ir.IntegerType.get_signless(32), clamped).result
     return arith.TruncIOp(kernel_type(dtype), wide).result
 

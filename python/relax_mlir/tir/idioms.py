@@ -111,11 +111,18 @@ def match_float_to_int(value: ir.Value) -> tuple[ir.Value, bool] | None:
 def _match_clamped(wide: ir.Value) -> tuple[ir.Value, bool] | None:
     """Return the float that is clamped to integers of 8 or 16 bits, and whether they are signed."""
     op = made_by(wide, "arith.fptosi")
-    number = None if op is None else _select(op.operands[0])  # or else 0
-    below = None if number is None else _select(number[1])
+    below = None if op is None else _select(op.operands[0])
+    if below is not None and _is_number(below[0]):  # or else 0
+        below = _select(below[1])
     above = None if below is None else _select(below[1])
     low = None if above is None else constant_of(above[2])
     return None if above is None or low is None else (above[1], low < 0)
+
+
+def _is_number(condition: ir.Value) -> bool:
+    """Say whether a condition compares a float with itself."""
+    op = made_by(condition, "arith.cmpf")
+    return op is not None and op.operands[0] == op.operands[1]
 
 
 def match_sigmoid(value: ir.Value) -> ir.Value | None:
