@@ -48,7 +48,14 @@ def Relax_InferTypes : TraitList<[
         $cppClass::Adaptor adaptor(values, attributes, properties, regions);
         if (location && ::llvm::failed(adaptor.verify(*location)))
           return ::llvm::failure();
-        return $cppClass::inferReturnTypes(context, location, adaptor, types);
+        if (::llvm::failed($cppClass::inferReturnTypes(context, location,
+                                                       adaptor, types)))
+          return ::llvm::failure();
+        if constexpr ($cppClass::hasTrait<::mlir::OpTrait::TensorOperator>())
+          return ::mlir::relax::checkInt4(location,
+                                          $cppClass::getOperationName(),
+                                          values.getTypes(), types);
+        return ::llvm::success();
       };
       if constexpr ($cppClass::hasTrait<::mlir::OpTrait::TensorOperator>())
         if (::mlir::relax::isDistributed(operands.getTypes()))

@@ -45,8 +45,8 @@ def Relax_TensorStructInfo : Relax_StructInfo<"Tensor", "tensor"> {
     - (WF14) at most one of `shape` and `shape_var` is given: a `shape_var` names
       a variable that stands for a shape as a whole, of `ndim` dimensions. It is
       used here, and bound by the type of a shape.
-    - (GR18, WF20) `dtype` is `i1`, `i8`-`i64`, `ui8`-`ui64`, `f16`, `bf16`,
-      `f32`, `f64` or an 8-bit float.
+    - (GR18, WF20) `dtype` is `i1`, `i4`-`i64`, `ui4`-`ui64`, `f16`, `bf16`,
+      `f32`, `f64` or an 8-bit float. Two integers of 4 bits share a byte.
     - the axes of a `sharding` are less than `ndim`, which is known where it has
       any.
 

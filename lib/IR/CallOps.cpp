@@ -10,6 +10,7 @@
 
 #include "relax-mlir/IR/DeriveFunc.h"
 #include "relax-mlir/IR/Inference.h"
+#include "relax-mlir/IR/Int4.h"
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/IR/ShapeScope.h"
 #include "relax-mlir/IR/Sharding.h"
@@ -372,6 +373,9 @@ static LogicalResult verifyKernelTensor(Operation *op, unsigned index,
            << "expected a value for kernel parameter " << index << " of type "
            << param << ", but got " << tensor;
   };
+  if (isInt4(tensor.getDtype()))
+    return fail() << ": kernels take no integers of 4 bits; insert "
+                     "relax.astype";
   if (!shaped || !shaped.hasRank())
     return fail();
   if (auto memref = dyn_cast<MemRefType>(param))

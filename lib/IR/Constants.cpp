@@ -8,6 +8,7 @@
 
 #include "relax-mlir/IR/Constants.h"
 
+#include "relax-mlir/IR/Int4.h"
 #include "relax-mlir/IR/Relax.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -24,6 +25,8 @@ SmallVector<ElementsAttr> mlir::relax::getConstants(ModuleOp module) {
 }
 
 int64_t mlir::relax::getConstantSize(ElementsAttr constant) {
+  if (isInt4(constant.getElementType()))
+    return llvm::divideCeil(constant.getNumElements(), 2);
   unsigned bits = constant.getElementType().getIntOrFloatBitWidth();
   return constant.getNumElements() * static_cast<int64_t>((bits + 7) / 8);
 }
@@ -54,18 +57,22 @@ ArrayRef<char> mlir::relax::getConstantBytes(ElementsAttr constant,
     return blob->getData();
   auto elements = cast<DenseElementsAttr>(constant);
   bool isBool = elements.getElementType().isInteger(1);
-  if (!isBool && !elements.isSplat())
+  bool isPacked = isInt4(elements.getElementType());
+  if (!isBool && !isPacked && !elements.isSplat())
     return elements.getRawData();
   storage.clear();
-  storage.reserve(getConstantSize(constant));
+  storage.reserve(elements.getNumElements());
   if (isBool) {
     for (bool value : elements.getValues<bool>())
       storage.push_back(value);
     return storage;
   }
   StringRef element(elements.getRawData().data(), elements.getRawData().size());
-  for (int64_t i = 0, e = elements.getNumElements(); i < e; ++i)
+  int64_t copies = elements.isSplat() ? elements.getNumElements() : 1;
+  for (int64_t i = 0; i < copies; ++i)
     storage += element;
+  if (isPacked)
+    packInt4(std::string(storage), storage);
   return storage;
 }
 

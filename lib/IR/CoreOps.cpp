@@ -14,6 +14,7 @@
 #include "OpFormats.h"
 
 #include "relax-mlir/IR/Inference.h"
+#include "relax-mlir/IR/Int4.h"
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/IR/ShapeScope.h"
 #include "relax-mlir/IR/StructInfo.h"
@@ -316,7 +317,8 @@ LogicalResult PrimValueOp::inferReturnTypes(MLIRContext *context,
   }
   // WF18: parsing derives the type before the attribute is verified.
   auto number = dyn_cast<TypedAttr>(value);
-  if (!isa<IntegerAttr, FloatAttr>(value) || !isDataType(number.getType()))
+  if (!isa<IntegerAttr, FloatAttr>(value) || !isDataType(number.getType()) ||
+      isInt4(number.getType()))
     return inferError(loc,
                       "expected a number of a data type or an expression, but "
                       "got ",

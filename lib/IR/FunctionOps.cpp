@@ -9,6 +9,7 @@
 #include "ArgumentNames.h"
 #include "relax-mlir/IR/KernelStructInfo.h"
 
+#include "relax-mlir/IR/Int4.h"
 #include "relax-mlir/IR/KernelStatus.h"
 #include "relax-mlir/IR/Purity.h"
 #include "relax-mlir/IR/Relax.h"
@@ -235,12 +236,17 @@ static Type dataType(Type held, DictionaryAttr attributes) {
   return isSame ? said : held;
 }
 
+/// Kernels have no integers of 4 bits.
+static bool isKernelDataType(Type type) {
+  return isDataType(type) && !isInt4(type);
+}
+
 /// DR14: a shaped parameter is a tensor, any other a primitive value.
 static Type parameterStructInfo(Type param, DictionaryAttr attributes) {
   MLIRContext *context = param.getContext();
   auto shaped = dyn_cast<ShapedType>(param);
   Type held = shaped ? shaped.getElementType() : param;
-  if (!isDataType(held))
+  if (!isKernelDataType(held))
     return {};
   Type dtype = dataType(held, attributes);
   if (!shaped)
@@ -293,7 +299,7 @@ static FuncStructInfoType kernelStructInfo(func::FuncOp kernel) {
   Type ret = TupleStructInfoType::get(kernel.getContext(), {});
   bool isPure = false;
   size_t numResults = kernel.getNumResults() - (returnsStatus(kernel) ? 1 : 0);
-  if (numResults == 1 && isDataType(kernel.getResultTypes()[0])) {
+  if (numResults == 1 && isKernelDataType(kernel.getResultTypes()[0])) {
     ret = parameterStructInfo(kernel.getResultTypes()[0],
                               kernel.getResultAttrDict(0));
     SmallPtrSet<Operation *, 4> visited;

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "relax-mlir/IR/Int4.h"
 #include "relax-mlir/IR/Relax.h"
 
 #include "mlir/IR/DialectImplementation.h"
@@ -36,8 +37,8 @@ bool mlir::relax::isDataType(Type type) {
     unsigned width = integer.getWidth();
     if (width == 1)
       return integer.isSignless();
-    return !integer.isSigned() &&
-           (width == 8 || width == 16 || width == 32 || width == 64);
+    return !integer.isSigned() && (width == 4 || width == 8 || width == 16 ||
+                                   width == 32 || width == 64);
   }
   if (auto number = dyn_cast<FloatType>(type))
     return number.getWidth() == 8 || number.getWidth() == 16 ||
@@ -77,15 +78,17 @@ static LogicalResult verifyShapeVar(EmitError emitError, ShapeExprAttr shape,
 }
 
 /// One of the data types of the specification: WF20 for tensors, WF19 for
-/// primitive values.
+/// primitive values, which have 8 bits or more, or are Booleans.
 static LogicalResult verifyDataType(EmitError emitError, Type dtype,
-                                    StringRef row) {
-  if (isDataType(dtype))
+                                    bool isTensor) {
+  if (isDataType(dtype) && (isTensor || !isInt4(dtype)))
     return success();
-  return emitError()
-         << "expected a data type (i1, i8 to i64, ui8 to ui64, f16, "
-            "bf16, f32, f64 or an 8-bit float), but got "
-         << dtype << " [" << row << "]";
+  StringRef least = isTensor ? "4" : "8";
+  return emitError() << "expected a data type (i1, i" << least << " to i64, ui"
+                     << least
+                     << " to ui64, f16, bf16, f32, f64 or an 8-bit float), but "
+                        "got "
+                     << dtype << (isTensor ? " [WF20]" : " [WF19]");
 }
 
 static LogicalResult verifyStructInfo(EmitError emitError, Type type,
@@ -118,7 +121,8 @@ LogicalResult TensorStructInfoType::verify(EmitError emitError,
       failed(verifyShapeVar(emitError, shape, shapeVar, "WF14")) ||
       (sharding && failed(verifyShardedAxes(emitError, sharding, ndim))))
     return failure();
-  return dtype ? verifyDataType(emitError, dtype, "WF20") : success();
+  return dtype ? verifyDataType(emitError, dtype, /*isTensor=*/true)
+               : success();
 }
 
 LogicalResult ShapeStructInfoType::verify(EmitError emitError,
@@ -131,7 +135,7 @@ LogicalResult ShapeStructInfoType::verify(EmitError emitError,
 
 LogicalResult PrimStructInfoType::verify(EmitError emitError, Type dtype,
                                          PrimExprAttr value) {
-  if (failed(verifyDataType(emitError, dtype, "WF19")))
+  if (failed(verifyDataType(emitError, dtype, /*isTensor=*/false)))
     return failure();
   if (value && !isa<IntegerType>(dtype)) // WF22
     return emitError() << "expected an integer data type for the value "

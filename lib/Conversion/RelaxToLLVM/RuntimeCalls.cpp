@@ -37,7 +37,7 @@ uint32_t mlir::relax::encodeDType(Type dtype) {
           .Case([](Float8E8M0FNUType) { return 14; })
           .Default([](Type) { return 2; });
   // A Boolean takes a byte.
-  uint32_t bits = std::max(8u, dtype.getIntOrFloatBitWidth());
+  uint32_t bits = dtype.isInteger(1) ? 8 : dtype.getIntOrFloatBitWidth();
   return code | bits << 8 | 1u << 16;
 }
 

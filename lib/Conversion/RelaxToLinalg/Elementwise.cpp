@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Int4.h"
 #include "Support.h"
 
 #include "relax-mlir/Conversion/KernelBuilder.h"
@@ -285,8 +286,12 @@ static KernelResult buildWhere(KernelBuilder &b, WhereOp, ValueRange inputs,
 static KernelResult buildAstype(KernelBuilder &b, AstypeOp op,
                                 ValueRange inputs, ValueRange outputs) {
   Type from = tensorType(op.getX()).getDtype(), to = op.getDtype();
-  if (from == to)
+  if (from == to && !isInt4(from))
     return one(b.copy(inputs[0], outputs[0]));
+  if (isInt4(from))
+    return one(buildUnpack(b, inputs[0], outputs[0], from.isUnsignedInteger()));
+  if (isInt4(to))
+    return one(buildPack(b, inputs[0], outputs[0]));
   return one(b.elementwise(inputs, outputs[0],
                            [&](S s, V x) { return s.cast(x[0], from, to); }));
 }

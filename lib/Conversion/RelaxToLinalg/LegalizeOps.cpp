@@ -18,6 +18,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Float8.h"
+#include "Int4.h"
 #include "KernelDims.h"
 #include "Support.h"
 
@@ -98,8 +99,14 @@ private:
 // Signatures
 //===----------------------------------------------------------------------===//
 
+/// The tensor that a kernel takes or writes for one of the program.
+static TensorStructInfoType kernelTensor(TensorStructInfoType tensor) {
+  return isInt4(tensor.getDtype()) ? getInt4Memory(tensor) : tensor;
+}
+
 /// The type of a tensor in a kernel: constant dimensions are static.
-static RankedTensorType kernelType(TensorStructInfoType tensor) {
+static RankedTensorType kernelType(TensorStructInfoType type) {
+  TensorStructInfoType tensor = kernelTensor(type);
   SmallVector<int64_t> shape =
       llvm::map_to_vector(tensor.getDims(), [](PrimExprAttr dim) {
         return dim.getConstant().value_or(ShapedType::kDynamic);
@@ -415,14 +422,18 @@ FailureOr<Value> Legalizer::call(OpBuilder &builder, Operation *op, Type result,
     return failure();
   if (entry.call)
     return entry.call(builder, op, result);
-  SmallVector<Value> args =
-      llvm::filter_to_vector(op->getOperands(), [](Value value) {
-        return isa<TensorStructInfoType, PrimStructInfoType>(value.getType());
-      });
-  return CallTIROp::create(builder, op->getLoc(), result,
-                           FlatSymbolRefAttr::get(*kernel), args,
-                           packInts(builder, op, signature))
-      .getResult();
+  SmallVector<Value> args;
+  for (Value value : op->getOperands())
+    if (isa<TensorStructInfoType, PrimStructInfoType>(value.getType()))
+      args.push_back(viewInt4Memory(builder, op->getLoc(), value));
+  auto tensor = dyn_cast<TensorStructInfoType>(result);
+  Type written = tensor ? Type(kernelTensor(tensor)) : result;
+  Value computed = CallTIROp::create(builder, op->getLoc(), written,
+                                     FlatSymbolRefAttr::get(*kernel), args,
+                                     packInts(builder, op, signature))
+                       .getResult();
+  return written == result ? computed
+                           : viewAs(builder, op->getLoc(), computed, tensor);
 }
 
 LogicalResult Legalizer::legalize(Operation *op,
@@ -521,7 +532,8 @@ struct RelaxLegalizeOpsPass
       return signalPassFailure();
     Legalizer legalizer(getOperation(), table);
     RelaxDialect::KeepAttrHelper keep(&getContext());
-    computeFloats8(keep);
+    computeWide(keep, computesFloat8, computeFloat8InF32);
+    computeWide(keep, computesInt4, computeInt4InBytes);
     SmallVector<Operation *> operators;
     for (auto func : getOperation().getOps<relax::FuncOp>())
       func.walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -537,16 +549,18 @@ struct RelaxLegalizeOpsPass
     }
   }
 
-  /// Operators that no kernel computes with floats of 8 bits become those of
-  /// f32, and conversions.
-  void computeFloats8(RelaxDialect::KeepAttrHelper keep) {
+  /// Operators that no kernel computes with a data type become those of a wider
+  /// one, and conversions.
+  void computeWide(RelaxDialect::KeepAttrHelper keep,
+                   function_ref<bool(Operation *)> isNarrow,
+                   function_ref<void(Operation *)> widen) {
     SmallVector<Operation *> operators;
     for (auto func : getOperation().getOps<relax::FuncOp>())
       func.walk([&](Operation *op) {
-        if (table.lookup(op) && !keep.isAttrPresent(op) && computesFloat8(op))
+        if (table.lookup(op) && !keep.isAttrPresent(op) && isNarrow(op))
           operators.push_back(op);
       });
-    llvm::for_each(operators, computeFloat8InF32);
+    llvm::for_each(operators, widen);
   }
 
   /// Kernels that come with the program are called with any shapes.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from mlir import ir
 from relax_runtime.arrays import NO_MASK
+from relax_runtime.small_types import bits_of, is_int4_name, unpacked
 
 from .._arguments import shown
 from .._mlir_libs import _relax_mlir as _ext
@@ -24,8 +25,10 @@ def fits(numbers: np.ndarray, name: str) -> bool:
     if name == "bool":
         return numbers.dtype.kind == "b"
     if name.startswith(("int", "uint")):
-        info = np.iinfo(name)
-        is_within = (info.min <= numbers) & (numbers <= info.max)
+        least, most = (-8, 7) if name == "int4" else (0, 15)
+        if not is_int4_name(name):
+            least, most = np.iinfo(name).min, np.iinfo(name).max
+        is_within = (least <= numbers) & (numbers <= most)
         return numbers.dtype.kind in "iu" and bool(np.all(is_within))
     return numbers.dtype.kind in "biuf"
 
@@ -41,7 +44,9 @@ def _bfloat16_bits(array: np.ndarray) -> np.ndarray:
 def _elements(array: np.ndarray, name: str) -> ir.Attribute:
     element = element_type(name)
     shape = list(array.shape)
-    if array.dtype.name == name and not is_numpy(name):  # of ml_dtypes
+    if is_int4_name(name):  # a byte each, as MLIR has them
+        array = array.astype(np.int64).astype(np.uint8) & 15
+    elif array.dtype.name == name and not is_numpy(name):  # of ml_dtypes
         array = array.view(f"uint{8 * array.itemsize}")
     elif name == "bfloat16":
         array = _bfloat16_bits(array)
@@ -119,6 +124,8 @@ def tensor_attr(tensor: Any) -> ir.Attribute:
     dtype = dtype_name(str(tensor.dtype))
     if is_numpy(dtype):
         return elements_attr(np.from_dlpack(tensor))
+    if is_int4_name(dtype):
+        return elements_attr(unpacked(bits_of(tensor), tensor.shape, dtype), dtype)
     stored, shape = np.dtype(stored_as(dtype)), tuple(tensor.shape)
     steps = [step * stored.itemsize for step in tensor.strides]
     reach = sum((extent - 1) * step for extent, step in zip(shape, steps, strict=True))

@@ -15,8 +15,8 @@ from .context import current_context
 # By their names in NumPy, TVM and ml_dtypes.
 _MLIR_NAMES = {
     "bool": "i1",
-    **{f"int{bits}": f"i{bits}" for bits in (8, 16, 32, 64)},
-    **{f"uint{bits}": f"ui{bits}" for bits in (8, 16, 32, 64)},
+    **{f"int{bits}": f"i{bits}" for bits in (4, 8, 16, 32, 64)},
+    **{f"uint{bits}": f"ui{bits}" for bits in (4, 8, 16, 32, 64)},
     "float16": "f16",
     "bfloat16": "bf16",
     "float32": "f32",
@@ -30,7 +30,7 @@ _MLIR_NAMES = {
     "float8_e5m2fnuz": "f8E5M2FNUZ",
     "float8_e8m0fnu": "f8E8M0FNU",
 }
-_NOT_NUMPY = ("bfloat16", "float8")
+_NOT_NUMPY = ("bfloat16", "float8", "int4", "uint4")
 _NAMES = {mlir: name for name, mlir in _MLIR_NAMES.items()}
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import tvm_ffi
 from relax_runtime._ffi import runtime_function
+from relax_runtime.small_types import bits_of, is_int4_name, packed, unpacked
 
 from ..core.dtypes import is_numpy
 from .tensor import Array, Tensor, decode, encode, is_float, round_float
@@ -67,6 +68,13 @@ def _bits_type(dtype: str) -> str:
     return "uint16" if dtype == "bfloat16" else "uint8"
 
 
+def _read(tensor: tvm_ffi.Tensor, dtype: str) -> Array:
+    """Return the elements of a data type that NumPy lacks."""
+    if is_int4_name(dtype):
+        return unpacked(bits_of(tensor), tensor.shape, dtype)
+    return decode(_as_bits(tensor, dtype), dtype)
+
+
 def _as_bits(tensor: tvm_ffi.Tensor, dtype: str) -> Any:
     """Return a view of the elements as integers of the same width."""
     count = int(np.prod(tensor.shape, dtype=np.int64))
@@ -89,7 +97,7 @@ def _take_tensor(tensor: tvm_ffi.Tensor) -> Tensor:
         raise TypeError(f"expected a tensor of a known data type: {error}") from None
     if is_numpy(dtype):
         return Tensor(np.from_dlpack(tensor), dtype, [tensor])
-    return Tensor(decode(_as_bits(tensor, dtype), dtype), dtype, [tensor])
+    return Tensor(_read(tensor, dtype), dtype, [tensor])
 
 
 def _give_tensor(tensor: Tensor) -> tvm_ffi.Tensor:
@@ -127,6 +135,8 @@ def _write(handle: tvm_ffi.Tensor, tensor: Tensor) -> None:
     rounded = _rounded(tensor)
     if is_numpy(tensor.dtype):
         np.from_dlpack(handle)[...] = rounded
+    elif is_int4_name(tensor.dtype):
+        bits_of(handle)[...] = packed(rounded)
     else:
         _as_bits(handle, tensor.dtype)[...] = encode(rounded, tensor.dtype)
 
@@ -138,7 +148,7 @@ def _read_back(tensor: Tensor) -> None:
     if is_numpy(tensor.dtype):
         memory = np.from_dlpack(tensor.handle[0])
     else:
-        memory = decode(_as_bits(tensor.handle[0], tensor.dtype), tensor.dtype)
+        memory = _read(tensor.handle[0], tensor.dtype)
     is_changed = memory != _rounded(tensor)
     is_changed &= ~((memory != memory) & (tensor.data != tensor.data))
     tensor.data[is_changed] = memory[is_changed]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from mlir import ir
+from relax_runtime.small_types import is_int4_name, unpacked
 
 from ..core.constants import bytes_of
 from ..core.dtypes import dtype_name, is_numpy
@@ -30,11 +31,13 @@ def elements(attr: Any) -> Array:
         return np.full(shape, attr.get_splat_value().value, storage_dtype(dtype))
     if is_numpy(dtype) and isinstance(attr, ir.DenseElementsAttr):
         return np.array(attr).astype(dtype).reshape(shape)
-    return _from_bytes(attr, dtype).reshape(shape)
+    return _from_bytes(attr, dtype, shape).reshape(shape)
 
 
-def _from_bytes(attr: Any, dtype: str) -> Array:
+def _from_bytes(attr: Any, dtype: str, shape: tuple[int, ...]) -> Array:
     memory = bytes_of(attr)
+    if is_int4_name(dtype):
+        return unpacked(np.frombuffer(memory, np.uint8), shape, dtype)
     if is_numpy(dtype):
         return np.frombuffer(memory, dtype).copy()
     return decode(np.frombuffer(memory, f"uint{FORMATS[dtype].bits}"), dtype)

@@ -22,7 +22,7 @@ from .constants import elements
 from .dimensions import UnboundError, evaluate_all
 from .matching import Matcher, Place, location_name, tensor_types
 from .operators import OPERATORS
-from .tensor import Array, Tensor, is_float, storage_dtype
+from .tensor import Array, Tensor, is_float, limits, storage_dtype
 from .values import Closure, DataType, Shape, count, describe
 
 if TYPE_CHECKING:
@@ -372,7 +372,7 @@ def _allocate(type_: TensorStructInfo, frame: Frame) -> Tensor:
     shape, dtype = _allocation(type_, frame), type_.dtype
     assert shape is not None and dtype is not None, "the verifier wants both"
     data: Array = np.empty(shape, storage_dtype(dtype))
-    data.fill(np.nan if is_float(dtype) else dtype == "bool" or np.iinfo(dtype).max)
+    data.fill(np.nan if is_float(dtype) else dtype == "bool" or limits(dtype)[1])
     return Tensor(data, dtype)
 
 

@@ -89,6 +89,7 @@ FORMATS = {
     "float8_e8m0fnu": FloatFormat(8, 0, 127, 2.0**127, has_infinity=False),
 }
 _SCALE = "float8_e8m0fnu"
+_INT4 = {"int4": (-8, 7), "uint4": (0, 15)}
 
 
 def is_float(dtype: str) -> bool:
@@ -107,10 +108,46 @@ def storage_dtype(dtype: str) -> str:
 
     Examples
     --------
-    >>> storage_dtype("bfloat16"), storage_dtype("int8")
+    >>> storage_dtype("bfloat16"), storage_dtype("int4")
     ('float32', 'int8')
     """
+    if dtype in _INT4:
+        return f"{dtype[:-1]}8"
     return "float32" if dtype == "bfloat16" or dtype.startswith("float8") else dtype
+
+
+# ------------------------------------------------------------------------------
+# Integers
+# ------------------------------------------------------------------------------
+
+
+def limits(dtype: str) -> tuple[int, int]:
+    """Return the least and the largest number of a data type of integers.
+
+    Examples
+    --------
+    >>> limits("uint4"), limits("int8")
+    ((0, 15), (-128, 127))
+    """
+    if dtype in _INT4:
+        return _INT4[dtype]
+    info = np.iinfo(dtype)
+    return info.min, info.max
+
+
+def wrap(data: Array, dtype: str) -> Array:
+    """Convert integers to another data type of integers, modulo their number.
+
+    Examples
+    --------
+    >>> wrap(np.array([7, 8, -9]), "int4").tolist()
+    [7, -8, 7]
+    """
+    if dtype not in _INT4:
+        return data.astype(dtype)
+    least = _INT4[dtype][0]
+    halves = data.astype(np.uint8) & 15
+    return ((halves.astype(np.int16) - least) % 16 + least).astype(storage_dtype(dtype))
 
 
 # ------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from mlir import ir
+from relax_runtime.small_types import is_int4_name, unpacked
 
 from ..core.constants import elements_attr
 from ..core.dtypes import dtype_name, element_type, is_numpy
@@ -128,8 +129,8 @@ def tensor_attr(text: str) -> ir.Attribute:
         raise ValueError(f"expected a tensor of rank {ndim}, but got {len(data)} bytes")
     *shape, size = struct.unpack_from(f"<{ndim + 1}q", data, _HEADER.size)
     name = _data_type(code, bits, lanes)
-    item = 1 if name == "bool" else bits // 8
-    wanted = item * math.prod(shape)
+    item = 1 if name == "bool" else -(-bits // 8)
+    wanted = -(-math.prod(shape) // 2) if is_int4_name(name) else item * math.prod(shape)
     if any(dim < 0 for dim in shape) or not len(data) - start == size == wanted:
         raise ValueError(
             f"expected {wanted} bytes of elements of shape {tuple(shape)} and data type {name}, "
@@ -150,6 +151,8 @@ def _data_type(code: int, bits: int, lanes: int) -> str:
 def _attr(data: bytes, shape: list[int], name: str, item: int) -> ir.Attribute:
     if is_numpy(name):
         return elements_attr(np.frombuffer(data, name).reshape(shape), name)
+    if is_int4_name(name):
+        return elements_attr(unpacked(np.frombuffer(data, np.uint8), shape, name), name)
     # Numbers that NumPy does not have go as they are.
     bits = np.frombuffer(data, f"uint{8 * item}").reshape(shape)
     element = element_type(name)

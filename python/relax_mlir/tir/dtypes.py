@@ -7,13 +7,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from relax_runtime.small_types import is_int4_name
 
 from ..core.dtypes import dtype_name
 
 
 def dtype_of(dtype: Any) -> str:
     """Return the name of a data type of scalars; "handle" stands for a pointer."""
-    return dtype if dtype in ("handle", "void") else dtype_name(dtype)
+    if dtype in ("handle", "void"):
+        return str(dtype)
+    name = dtype_name(dtype)
+    if is_int4_name(name):
+        raise ValueError(f"expected a data type of 8 bits or more in a kernel, but got {name}")
+    return name
 
 
 def bits(dtype: str) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .small_floats import is_small_float
+from .small_types import is_int4_name, is_small
 
 __all__ = ["NO_MASK", "as_numbers", "misfit"]
 
@@ -46,7 +46,7 @@ def misfit(value: Any) -> str | None:
 def _misfit_of_numpy(dtype: np.dtype[Any]) -> str | None:
     if dtype.names is not None:
         return f"expected an array of numbers, but got one of the structured type {dtype}"
-    if dtype.kind not in "biufc" and not is_small_float(dtype):
+    if dtype.kind not in "biufc" and not is_small(dtype):
         return f"expected an array of numbers, but got one of {dtype}"
     if dtype.itemsize > _LARGEST.get(dtype.kind, 8):
         wanted = "float64" if dtype.kind == "f" else "complex128"
@@ -93,6 +93,8 @@ def as_numbers(value: Any, dtype: str | None) -> np.ndarray[Any, Any]:
     ...
     ValueError: expected sequences of equal lengths, but got [[1, 2], [3]]
     """
+    if dtype is not None and is_int4_name(dtype):
+        value = as_numbers(value, None)  # ml_dtypes does not say which numbers are beyond it
     is_numpy = isinstance(value, (np.ndarray, np.generic))
     reason = None if is_numpy else misfit(value)
     if isinstance(value, np.ma.MaskedArray):
@@ -127,8 +129,9 @@ def _check_range(given: Any, made: np.ndarray[Any, Any]) -> None:
     """Raise ValueError where numbers of an array are beyond the data type of the copy."""
     if given.dtype == made.dtype or given.dtype.kind not in "iuf":
         return
-    if made.dtype.kind in "iu":
-        differs = made != (np.trunc(given) if given.dtype.kind == "f" else given)
+    if made.dtype.kind in "iu" or is_int4_name(made.dtype.name):
+        numbers = made if made.dtype.kind in "iu" else made.astype(np.int8)
+        differs = numbers != (np.trunc(given) if given.dtype.kind == "f" else given)
     else:
         differs = np.isinf(made) & np.isfinite(given)
     if np.any(differs):

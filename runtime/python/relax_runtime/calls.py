@@ -25,7 +25,7 @@ import tvm_ffi
 
 from ._torch import when_imported
 from .arrays import NO_MASK, misfit
-from .small_floats import bits_of, copy_of, exported, is_small_float, is_small_float_name
+from .small_types import bits_of, copy_of, exported, is_int4_name, is_small, is_small_name
 
 # How long the end of the interpreter waits for calls of daemon threads.
 _END_MILLISECONDS = 5_000
@@ -279,16 +279,17 @@ class _Call:
 
     def _array(self, array: np.ndarray[Any, Any]) -> Any:
         """Return an array that can be exported: a view, or a copy, of one that is read-only."""
-        if not array.flags.writeable:
+        is_copied = is_int4_name(array.dtype.name)
+        if not array.flags.writeable and not is_copied:
             array = self._writable(array)
-        return exported(array) if is_small_float(array.dtype) else array
+        return exported(array) if is_small(array.dtype) else array
 
     def _writable(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         if not self.reads_only:
             return array.copy()
         self.borrowed.append(array)
         # NumPy does not read back how it describes elements of ml_dtypes.
-        bits = array.view(f"uint{8 * array.itemsize}") if is_small_float(array.dtype) else array
+        bits = array.view(f"uint{8 * array.itemsize}") if is_small(array.dtype) else array
         return np.asarray(_Writable(bits)).view(array.dtype)
 
     def _numbers(self, value: Any, info: dict[str, Any], what: str) -> Any:
@@ -318,7 +319,7 @@ class _Call:
             return result if same else tvm_ffi.convert(parts)
         if not isinstance(result, tvm_ffi.Tensor) or result.device.type != "cpu":
             return result
-        is_small = is_small_float_name(str(result.dtype))
+        is_small = is_small_name(str(result.dtype))
         view: Any = bits_of(result) if is_small else np.from_dlpack(result)
         if any(np.may_share_memory(view, array) for array in self.borrowed):
             return copy_of(result) if is_small else tvm_ffi.from_dlpack(view.copy())

@@ -13,7 +13,7 @@ from ._ffi import runtime_function
 from .arrays import as_numbers, misfit
 from .bounds import between
 from .near_misses import did_you_mean
-from .small_floats import exported, is_small_float, is_small_float_name
+from .small_types import exported, is_small, is_small_name
 from .tensor import Tensor
 
 __all__ = ["as_device", "cpu", "has_device", "tensor"]
@@ -130,7 +130,7 @@ def tensor(
             raise TypeError(reason)
         return _to_device(tvm_ffi.from_dlpack(value), target)
     numbers = as_numbers(value, dtype)
-    made: Any = tvm_ffi.from_dlpack(exported(numbers) if is_small_float(numbers.dtype) else numbers)
+    made: Any = tvm_ffi.from_dlpack(exported(numbers) if is_small(numbers.dtype) else numbers)
     if target.type == "cpu":
         return made
     return _to_device(made, target)
@@ -139,7 +139,7 @@ def tensor(
 def _is_beyond_numpy(value: Any) -> bool:
     """Say whether an array has floats that NumPy has no data type for."""
     name = str(getattr(value, "dtype", "")).removeprefix("torch.")
-    return not isinstance(value, np.ndarray) and is_small_float_name(name)
+    return not isinstance(value, np.ndarray) and is_small_name(name)
 
 
 def _is_elsewhere(value: Any) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 import tvm_ffi
 from tvm_ffi import core
 
-from .small_floats import array_of, exported, is_small_float, is_small_float_name
+from .small_types import array_of, exported, is_small, is_small_name
 
 _T = TypeVar("_T")
 
@@ -29,14 +29,16 @@ class Tensor(tvm_ffi.Tensor):
     """A tensor that a compiled function returned.
 
     It is a ``tvm_ffi.Tensor`` that behaves like an array where it is read: it has a length and
-    elements, prints its values, and NumPy functions take it. Nothing is copied; a view keeps the
-    memory alive. ``torch.from_dlpack`` and any other consumer of DLPack view it as well.
+    elements, prints its values, and NumPy functions take it. Nothing is copied, but integers of 4
+    bits; a view keeps the memory alive. ``torch.from_dlpack`` and any other consumer of DLPack view
+    it as well.
 
     Raises
     ------
     TypeError
         Where values are read: if the memory is not that of the host; or if NumPy lacks the data
-        type (bfloat16 and floats of 8 bits) and the package ml_dtypes is not installed.
+        type (bfloat16, floats of 8 bits, integers of 4 bits) and the package ml_dtypes is not
+        installed.
 
     Examples
     --------
@@ -60,15 +62,16 @@ class Tensor(tvm_ffi.Tensor):
     def numpy(self) -> np.ndarray[Any, Any]:
         """Return a view of the elements, without a copy.
 
-        Floats that NumPy lacks (bfloat16, and those of 8 bits) have data types of the package
-        ml_dtypes, where it is installed.
+        What NumPy lacks (bfloat16, floats of 8 bits, integers of 4 bits) has data types of the
+        package ml_dtypes, where it is installed. Integers of 4 bits are copied: they take a byte
+        each in an array, which cannot be written.
         """
         if self.device.type != "cpu":
             raise TypeError(
                 f"expected a tensor in host memory, but it is on {self.device}: copy it first"
             )
         try:
-            is_small = is_small_float_name(str(self.dtype))
+            is_small = is_small_name(str(self.dtype))
             return array_of(self) if is_small else np.from_dlpack(self)
         except (BufferError, ImportError, RuntimeError, TypeError) as error:
             raise TypeError(
@@ -130,7 +133,7 @@ class Tensor(tvm_ffi.Tensor):
 def _restored(array: np.ndarray[Any, Any]) -> Any:
     """Return what was copied or stored; another tensor than that."""
     copied = array.copy()
-    return tvm_ffi.from_dlpack(exported(copied) if is_small_float(copied.dtype) else copied)
+    return tvm_ffi.from_dlpack(exported(copied) if is_small(copied.dtype) else copied)
 
 
 def install() -> None:

@@ -53,24 +53,24 @@ relax.func private @gr05_data_type(!relax.shape<[4], f32>) -> !relax.object
 // -----
 
 // GR18: no such width.
-// expected-error@+1 {{expected a data type (i1, i8 to i64, ui8 to ui64, f16, bf16, f32, f64 or an 8-bit float), but got 'i7' [WF20]}}
+// expected-error@+1 {{expected a data type (i1, i4 to i64, ui4 to ui64, f16, bf16, f32, f64 or an 8-bit float), but got 'i7' [WF20]}}
 relax.func private @wf20_width(!relax.tensor<[4], i7>) -> !relax.object
 
 // -----
 
 // GR18: signed integers are written without a sign.
-// expected-error@+1 {{expected a data type (i1, i8 to i64, ui8 to ui64, f16, bf16, f32, f64 or an 8-bit float), but got 'si32' [WF20]}}
+// expected-error@+1 {{expected a data type (i1, i4 to i64, ui4 to ui64, f16, bf16, f32, f64 or an 8-bit float), but got 'si32' [WF20]}}
 relax.func private @wf20_signed(!relax.tensor<[4], si32>) -> !relax.object
 
 // -----
 
-// expected-error@+1 {{expected a data type (i1, i8 to i64, ui8 to ui64, f16, bf16, f32, f64 or an 8-bit float), but got 'index' [WF20]}}
+// expected-error@+1 {{expected a data type (i1, i4 to i64, ui4 to ui64, f16, bf16, f32, f64 or an 8-bit float), but got 'index' [WF20]}}
 relax.func private @wf20_index(!relax.tensor<[4], index>) -> !relax.object
 
 // -----
 
 // WF20: one lane only.
-// expected-error@+1 {{expected a data type (i1, i8 to i64, ui8 to ui64, f16, bf16, f32, f64 or an 8-bit float), but got 'vector<4xf32>' [WF20]}}
+// expected-error@+1 {{expected a data type (i1, i4 to i64, ui4 to ui64, f16, bf16, f32, f64 or an 8-bit float), but got 'vector<4xf32>' [WF20]}}
 relax.func private @wf20_lanes(!relax.tensor<[4], vector<4xf32>>) -> !relax.object
 
 // -----

@@ -26,6 +26,10 @@ relax.func private @gr18_integers(
   !relax.tensor<*, i64>, !relax.tensor<*, ui8>, !relax.tensor<*, ui16>, !relax.tensor<*, ui32>,
   !relax.tensor<*, ui64>) -> !relax.object
 
+// Two of them share a byte.
+// CHECK: relax.func private @gr18_int4(!relax.tensor<[n, 3], i4>, !relax.tensor<*, ui4>)
+relax.func private @gr18_int4(!relax.tensor<[n, 3], i4>, !relax.tensor<*, ui4>) -> !relax.object
+
 // CHECK: relax.func private @gr18_floats(!relax.tensor<*, f16>, !relax.tensor<*, bf16>, !relax.tensor<*, f32>, !relax.tensor<*, f64>, !relax.tensor<*, f8E4M3FN>, !relax.tensor<*, f8E5M2>)
 relax.func private @gr18_floats(
   !relax.tensor<*, f16>, !relax.tensor<*, bf16>, !relax.tensor<*, f32>, !relax.tensor<*, f64>,

@@ -44,7 +44,7 @@ CASES = [
     (
         "relax.TensorStructInfo((2,), 'float33')",
         "ValueError",
-        "expected a data type, one of bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16",
+        "expected a data type, one of bool, int4, int8, int16, int32, int64, uint4, uint8, uint16, uint32, uint64, float16",
     ),
     (
         "relax.TensorStructInfo((2,), 3)",
@@ -94,7 +94,7 @@ CASES = [
     (
         "relax.PrimStructInfo('x')",
         "ValueError",
-        "expected a data type, one of bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16",
+        "expected a data type, one of bool, int4, int8, int16, int32, int64, uint4, uint8, uint16, uint32, uint64, float16",
     ),
     (
         "relax.TupleStructInfo(x_type)",
@@ -1011,7 +1011,7 @@ CASES = [
     (
         "dpl.wildcard().has_dtype('float33')",
         "ValueError",
-        "expected a data type, one of bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16",
+        "expected a data type, one of bool, int4, int8, int16, int32, int64, uint4, uint8, uint16, uint32, uint64, float16",
     ),
     ("dpl.wildcard().has_attr(3)", "TypeError", "expected attributes by name, but got 3"),
     (
@@ -1269,7 +1269,7 @@ CASES = [
     ("relax.StringImm(3)", "TypeError", "expected the value of StringImm to be a str, but got 3"),
     ("relax.ExternFunc(3)", "TypeError", "expected global_symbol to be a str, but got 3"),
     ("relax.GlobalVar(3)", "TypeError", "expected the name of a GlobalVar to be a str, but got 3"),
-    ("relax.DataTypeImm('x')", "ValueError", "expected a data type, one of bool, int8"),
+    ("relax.DataTypeImm('x')", "ValueError", "expected a data type, one of bool, int4"),
     ("relax.BindingBlock(3)", "TypeError", "expected a list of bindings, but got 3"),
     (
         "relax.Var('\\ud800', x_type)",

@@ -166,7 +166,7 @@ CASES = [
     (
         "emit(lambda x: op.matmul(x, x, out_dtype='float33'))",
         "ValueError",
-        "expected a data type, one of bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16",
+        "expected a data type, one of bool, int4, int8, int16, int32, int64, uint4, uint8, uint16, uint32, uint64, float16",
     ),
     (
         "emit(lambda x: op.matmul(x, x, out_dtype=5))",
@@ -231,7 +231,7 @@ CASES = [
     (
         "emit(lambda x: op.zeros((2,), 'flot32'))",
         "ValueError",
-        "expected a data type, one of bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16",
+        "expected a data type, one of bool, int4, int8, int16, int32, int64, uint4, uint8, uint16, uint32, uint64, float16",
     ),
     (
         "emit(lambda x: op.zeros((2,), dtype=3))",
@@ -377,7 +377,7 @@ CASES = [
     (
         "emit(lambda x: op.astype(x, 'int7'))",
         "ValueError",
-        "expected a data type, one of bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16",
+        "expected a data type, one of bool, int4, int8, int16, int32, int64, uint4, uint8, uint16, uint32, uint64, float16",
     ),
     (
         "emit(lambda x: op.astype(x, 4))",
@@ -392,7 +392,7 @@ CASES = [
     (
         "emit(lambda x: x.astype('flaot16'))",
         "ValueError",
-        "expected a data type, one of bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16",
+        "expected a data type, one of bool, int4, int8, int16, int32, int64, uint4, uint8, uint16, uint32, uint64, float16",
     ),
     (
         "emit(lambda x: op.clip(x, 'a b', 1))",
@@ -712,7 +712,7 @@ CASES = [
     (
         "emit(lambda x: op.const(1, 'complex64'))",
         "ValueError",
-        "expected a data type, one of bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16",
+        "expected a data type, one of bool, int4, int8, int16, int32, int64, uint4, uint8, uint16, uint32, uint64, float16",
     ),
     (
         "emit(lambda x: op.const(np.zeros(2, 'complex64')))",
@@ -734,7 +734,7 @@ CASES = [
     (
         "emit(lambda x: op.dtype('x32'))",
         "ValueError",
-        "expected a data type, one of bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16",
+        "expected a data type, one of bool, int4, int8, int16, int32, int64, uint4, uint8, uint16, uint32, uint64, float16",
     ),
     (
         "emit(lambda x: op.shape(3))",
@@ -829,7 +829,7 @@ CASES = [
     (
         "emit(lambda x: op.memory.alloc_storage([4], 0, 'global', 'uint9'))",
         "ValueError",
-        "expected a data type, one of bool, int8",
+        "expected a data type, one of bool, int4",
     ),
     (
         "emit(lambda x: op.memory.alloc_storage([4], 'a', 'global', 'uint8'))",

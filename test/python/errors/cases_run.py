@@ -255,7 +255,7 @@ CASES = [
     (
         "from_source('@R.function\\ndef f(x: R.Tensor((2,), \"float33\")): return x')",
         "ScriptError",
-        "expected a data type, one of bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16",
+        "expected a data type, one of bool, int4, int8, int16, int32, int64, uint4, uint8, uint16, uint32, uint64, float16",
     ),
     (
         "from_source('@R.function\\ndef f(x: R.Tenser((2,), \"float32\")): return x')",
@@ -405,7 +405,7 @@ CASES = [
     (
         "kernel_script('return R.astype(x, \"flaot16\")')",
         "ScriptError",
-        "expected a data type, one of bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16",
+        "expected a data type, one of bool, int4, int8, int16, int32, int64, uint4, uint8, uint16, uint32, uint64, float16",
     ),
     ("kernel_script('return 1 / 0')", "ScriptError", "ZeroDivisionError: division by zero"),
     (

@@ -144,9 +144,11 @@ def test_floats_of_ml_dtypes_with_strides():
     assert tensor(numbers, dtype="float32").tolist() == numbers.tolist()
 
 
-def test_integers_of_ml_dtypes_are_refused():
+def test_integers_of_ml_dtypes_of_another_type_are_refused():
     ml_dtypes = pytest.importorskip("ml_dtypes")
-    with pytest.raises(TypeError, match="expected an array of numbers, but got one of int4"):
+    with pytest.raises(TypeError, match="expected an array of numbers, but got one of int2"):
+        echo("i8", 1)(np.zeros(2, ml_dtypes.int2))
+    with pytest.raises(TypeError, match="but got a tensor of rank 1, int4"):
         echo("i8", 1)(np.zeros(2, ml_dtypes.int4))
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from mlir import ir
 
 from ...core.dtypes import dtype_name
-from ..tensor import Array, is_float
+from ..tensor import Array, is_float, limits, storage_dtype, wrap
 
 Args = Sequence[Any]
 Function = Callable[[Any, Args, Any], Any]
@@ -165,18 +165,18 @@ def cast(data: Array, dtype: str) -> Array:
         return data != 0
     if data.dtype.kind == "f":
         return saturate(np.trunc(data), dtype)
-    return data.astype(dtype)
+    return wrap(data, dtype)
 
 
 def saturate(data: Array, dtype: str) -> Array:
     """Convert whole numbers to integers, those out of range to the nearest one; NaN to 0."""
     data = np.nan_to_num(data, nan=0.0, posinf=np.inf, neginf=-np.inf)
-    info = np.iinfo(dtype)
+    (least, most), stored = limits(dtype), storage_dtype(dtype)
     # The limits may be no floats: 2^63 is the least float that is too large for 64 bits.
-    low, high = data <= float(info.min), data >= float(info.max)
-    inside = np.where(low | high, 0.0, data).astype(dtype)
-    inside = np.where(high, np.asarray(info.max, dtype), inside)
-    return np.where(low, np.asarray(info.min, dtype), inside)
+    low, high = data <= float(least), data >= float(most)
+    inside = np.where(low | high, 0.0, data).astype(stored)
+    inside = np.where(high, np.asarray(most, stored), inside)
+    return np.where(low, np.asarray(least, stored), inside)
 
 
 def axes_of(axes: Sequence[int] | int, ndim: int) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from mlir import ir
+from relax_runtime.small_types import is_int4_name
 
 from ...core.constants import elements_attr
 from ...core.dtypes import dtype_name, is_numpy
@@ -69,6 +70,8 @@ def constant_text(attr: ir.Attribute) -> str | None:
 
 
 def _exact(name: str) -> str:
+    if is_int4_name(name):
+        return "int64"
     return name if is_numpy(name) else "float64"
 
 

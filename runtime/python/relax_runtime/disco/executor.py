@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import tvm_ffi
 
-from .. import artefact, small_floats
+from .. import artefact, small_types
 from ..arrays import misfit
 from ..executable import Executable
 from ..virtual_machine import VirtualMachine
@@ -78,6 +78,7 @@ class TensorData:
         else:
             array = np.asarray(value)
             dtype = array.dtype.name
+            _require_bytes(dtype)
             if (reason := misfit(array)) is not None:
                 raise TypeError(reason)
         data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
@@ -113,12 +114,19 @@ def _is_tensor(value: Any) -> bool:
     return hasattr(value, "__dlpack__") and not isinstance(value, (np.ndarray, np.generic))
 
 
+def _require_bytes(dtype: str) -> None:
+    """Raise TypeError for a data type of which two elements share a byte."""
+    if small_types.is_int4_name(dtype):
+        raise TypeError(f"expected a data type of 8 bits or more, but got {dtype}")
+
+
 def _view(tensor: tvm_ffi.Tensor) -> np.ndarray[Any, Any]:
     """Return the elements of a tensor in host memory, those that NumPy lacks as integers."""
     if tensor.device.type != "cpu":
         raise TypeError(f"expected a tensor in host memory, but it is on {tensor.device}")
-    is_small = small_floats.is_small_float_name(str(tensor.dtype))
-    return small_floats.bits_of(tensor) if is_small else np.from_dlpack(tensor)
+    _require_bytes(str(tensor.dtype))
+    is_small = small_types.is_small_name(str(tensor.dtype))
+    return small_types.bits_of(tensor) if is_small else np.from_dlpack(tensor)
 
 
 def _write(tensor: Any, value: TensorData) -> None:
@@ -135,8 +143,9 @@ def _write(tensor: Any, value: TensorData) -> None:
 def empty(shape: Sequence[int], dtype: Any) -> Any:
     """Return a tensor whose elements are not initialized."""
     name = str(dtype)
-    if small_floats.is_small_float_name(name):
-        return tvm_ffi.from_dlpack(small_floats.empty(shape, name))
+    _require_bytes(name)
+    if small_types.is_small_name(name):
+        return tvm_ffi.from_dlpack(small_types.empty(shape, name))
     return tvm_ffi.from_dlpack(np.empty(tuple(shape), name))
 
 
