@@ -146,9 +146,9 @@ def _place(key: Any, names: list[str], count: int) -> int:
 
 def _elements(name: str, value: Any) -> ir.Attribute:
     """Return the elements of a tensor; NumPy lacks some data types that DLPack has."""
-    if hasattr(value, "__dlpack__"):
+    if hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray):
         is_on_host = value.__dlpack_device__()[0] == _HOST
-        if is_on_host and not isinstance(value, np.ndarray):
+        if is_on_host:
             tensor = tvm_ffi.from_dlpack(value)
             if not is_numpy(str(tensor.dtype)):
                 return tensor_attr(tensor)

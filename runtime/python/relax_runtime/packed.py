@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import tvm_ffi
 
+from .small_types import array_of, is_small_name
+
 # Host memory, as DLPack numbers kinds of devices.
 _HOST = 1
 
@@ -21,7 +23,7 @@ _HOST = 1
 def _text(value: Any) -> str:
     """Return a value as it is printed."""
     if isinstance(value, tvm_ffi.Tensor):
-        return str(np.from_dlpack(value))
+        return str(array_of(value) if is_small_name(str(value.dtype)) else np.from_dlpack(value))
     if isinstance(value, tvm_ffi.Array):
         return f"({', '.join(map(_text, value))})"
     return str(value)

@@ -123,12 +123,13 @@ def test_text_of_types_and_constants():
         op.const(16, "uint4")
 
 
-def test_parameters_become_constants(exec_mode):
+@pytest.mark.parametrize("given", [CODES, tensor(CODES)])
+def test_parameters_become_constants(exec_mode, given):
     bb = relax.BlockBuilder()
     x = relax.Var("x", relax.TensorStructInfo((3, 3), "int4"))
     with bb.function("main", [x]):
         bb.emit_func_output(op.astype(x, "int32"))
-    mod = BindParams("main", {"x": tensor(CODES)})(bb.get())
+    mod = BindParams("main", {"x": given})(bb.get())
     assert relax.VirtualMachine(relax.compile(mod))["main"]().tolist() == CODES.tolist()
 
 
@@ -155,3 +156,13 @@ def test_values_of_branches_and_packed_functions(exec_mode):
         given = op.call_packed("test.int4.first", x, sinfo_args=x.struct_info)
         bb.emit_func_output(op.astype(given, "int32"))
     assert relax.VirtualMachine(relax.compile(bb))["main"](CODES).tolist() == CODES.tolist()
+
+
+def test_printed_values(exec_mode, capfd):
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorStructInfo((2,), "int4"))
+    with bb.function("main", [x], pure=False):
+        op.print(x, format="codes {}")
+        bb.emit_func_output(x)
+    relax.VirtualMachine(relax.compile(bb))["main"](np.array([1, -2]).astype(ml_dtypes.int4))
+    assert capfd.readouterr().out == "codes [1 -2]\n"
