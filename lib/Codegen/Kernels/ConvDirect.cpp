@@ -16,6 +16,10 @@
 // stays in the L1 cache. Panels of weights stay in the L2 cache while they are
 // reused over rows.
 //
+// Where windows are one element (pointwise), all pixels of an image are one row
+// of it, which is read in place. The last tile of a row begins early then: it
+// computes some sums again, which are not stored.
+//
 // Elements of 8 and 16 bits are multiplied as words. A cell of the copy is an
 // element, or a word of channels. Words of columns are of cells that follow one
 // another, from any cell on.
@@ -53,6 +57,9 @@ struct Strip {
   int64_t dilation, padding;
 };
 
+/// There are about as many tasks, which threads share.
+constexpr int64_t kTasks = 8;
+
 /// Emits the loops of one kernel.
 class DirectConv {
 public:
@@ -64,13 +71,16 @@ public:
 private:
   /// The part of the result that a task computes.
   struct Task {
-    Value batch;         // image and group
-    Value row, rows;     // of the result
-    Value panel, panels; // of weights
-    Value scratch, sums; // the copy, and the sums of a tile
+    Value batch;           // image and group
+    Value row, rows;       // of the result
+    Value column, columns; // of the result
+    Value panel, panels;   // of weights
+    Value source, origin;  // the copy, or the image, and its place there
+    Value sums;            // of a tile
   };
 
   void divide(IndexBuilder &b);
+  void divideRow(IndexBuilder &b);
   void emitTask(IndexBuilder &b, Value index);
   void copyRows(IndexBuilder &b, const Task &task);
   void storeCells(IndexBuilder &b, const Task &task, Value cells, Value cell);
@@ -79,8 +89,12 @@ private:
   SmallVector<Value> computeSums(IndexBuilder &b, const Task &task, Value from,
                                  Value panel, Value part, Value count);
   void finish(IndexBuilder &b, const Task &task, const ConvPlace &place,
-              ArrayRef<Value> sums);
+              ArrayRef<Value> sums, Value skipped);
 
+  /// Whether the image is read where it is.
+  bool isInPlace() const {
+    return parts.isPointwise() && !parts.words && parts.countPixels() > 0;
+  }
   int64_t roundedPixels() const {
     return llvm::alignTo(tile.pixels, tile.lanes);
   }
@@ -112,7 +126,8 @@ private:
   Value height, width;       // of the image
   Value outHeight, outWidth; // of the result
   Value stripWidth, rowSize; // cells: whole vectors, for all channels
-  Value batch, taskRows, rowBlocks, taskPanels, panelBlocks;
+  Value batch, taskRows, rowBlocks, taskColumns, columnBlocks, taskPanels,
+      panelBlocks;
 };
 } // namespace
 
@@ -134,12 +149,19 @@ DirectConv::DirectConv(IndexBuilder &b, func::FuncOp kernel, ConvParts &parts,
   width = getDim(b, data, 3);
   outHeight = getDim(b, output, 2);
   outWidth = getDim(b, output, 3);
+  if (isInPlace()) {
+    width = outWidth = b.mul(height, width);
+    height = outHeight = b.index(1);
+    tile.pixels = std::min(tile.pixels, parts.countPixels());
+  }
   batch = b.mul(getDim(b, output, 0), parts.groups);
   Value pixels = b.roundUp(outWidth, tile.pixels);
   // Words of columns reach beyond the window.
   int64_t beyond = columnSteps() * columnsAtOnce() - parts.columns.size;
   stripWidth =
       b.roundUp(b.add(columnStrip.size(b, pixels), beyond), tile.lanes);
+  if (isInPlace())
+    stripWidth = width;
   rowSize = b.mul(stripWidth, channelCells());
 }
 
@@ -147,9 +169,9 @@ DirectConv::DirectConv(IndexBuilder &b, func::FuncOp kernel, ConvParts &parts,
 /// fewer where threads need them, and then fewer channels. More rows than a
 /// window has are worth copying its edges.
 void DirectConv::divide(IndexBuilder &b) {
-  constexpr int64_t kTasks = 8;
-  Value one = b.index(1);
-  auto atLeastOne = [&](Value value) { return b.max(value, one); };
+  if (isInPlace())
+    return divideRow(b);
+  auto atLeastOne = [&](Value value) { return b.max(value, b.index(1)); };
   int64_t bytes = cellSize() * element.getIntOrFloatBitWidth() / 8;
   Value room =
       b.floorDiv(b.index(parts.l2Bytes / 2 / bytes), atLeastOne(rowSize));
@@ -165,11 +187,30 @@ void DirectConv::divide(IndexBuilder &b) {
   wanted = b.ceilDiv(b.index(kTasks), atLeastOne(b.mul(batch, rowBlocks)));
   taskPanels = b.ceilDiv(b.index(panels), b.min(wanted, b.index(panels)));
   panelBlocks = b.ceilDiv(b.index(panels), taskPanels);
+  taskColumns = outWidth;
+  columnBlocks = b.index(1);
+}
+
+/// Divides the one row that there is, whose tasks share nothing: by panels
+/// first, since their weights are what most of the memory has.
+void DirectConv::divideRow(IndexBuilder &b) {
+  auto divide = [&](Value size, Value wanted, Value &part, Value &count) {
+    Value one = b.index(1);
+    part = b.max(b.ceilDiv(size, b.max(b.min(wanted, size), one)), one);
+    count = b.ceilDiv(size, part);
+  };
+  Value wanted = b.ceilDiv(b.index(kTasks), b.max(batch, b.index(1)));
+  divide(b.index(panels), wanted, taskPanels, panelBlocks);
+  divide(b.ceilDiv(outWidth, b.index(tile.pixels)),
+         b.ceilDiv(wanted, panelBlocks), taskColumns, columnBlocks);
+  taskColumns = b.mul(taskColumns, tile.pixels);
+  taskRows = rowBlocks = b.index(1);
 }
 
 void DirectConv::emit(IndexBuilder &b) {
   divide(b);
-  Value tasks = b.mul(panelBlocks, b.mul(batch, rowBlocks));
+  Value tasks =
+      b.mul(panelBlocks, b.mul(batch, b.mul(rowBlocks, columnBlocks)));
   b.parallel(tasks, /*grain=*/1,
              [&](IndexBuilder &b, Value index) { emitTask(b, index); });
 }
@@ -177,27 +218,43 @@ void DirectConv::emit(IndexBuilder &b) {
 /// Panels are the outermost dimension of tasks: their weights serve all images.
 void DirectConv::emitTask(IndexBuilder &b, Value index) {
   Task task;
-  Value rowBlock = b.rem(index, rowBlocks);
-  Value other = b.floorDiv(index, rowBlocks);
-  task.batch = b.rem(other, batch);
-  task.panel = b.mul(b.floorDiv(other, batch), taskPanels);
-  task.panels = b.min(b.sub(b.index(panels), task.panel), taskPanels);
-  task.row = b.mul(rowBlock, taskRows);
+  Value rest = index;
+  // The place of a block among `count`, the innermost ones first.
+  auto next = [&](Value count) {
+    Value block = b.rem(rest, count);
+    rest = b.floorDiv(rest, count);
+    return block;
+  };
+  task.column = b.mul(next(columnBlocks), taskColumns);
+  task.columns = b.min(b.sub(outWidth, task.column), taskColumns);
+  task.row = b.mul(next(rowBlocks), taskRows);
   task.rows = b.min(b.sub(outHeight, task.row), taskRows);
+  task.batch = next(batch);
+  task.panel = b.mul(rest, taskPanels);
+  task.panels = b.min(b.sub(b.index(panels), task.panel), taskPanels);
   auto allocate = [&](Type element, Value size) -> Value {
     return memref::AllocOp::create(
         b, MemRefType::get(ShapedType::kDynamic, element), size,
         b.getI64IntegerAttr(64));
   };
-  Value cells = b.mul(rowStrip.size(b, task.rows), rowSize);
-  task.scratch = allocate(element, b.mul(cells, cellSize()));
-  task.sums =
-      allocate(parts.sumType, b.index(roundedPixels() * tile.channels()));
-  copyRows(b, task);
   Value zero = b.index(0);
+  // Sums that are skipped move what is loaded by less than a vector.
+  task.sums =
+      allocate(parts.sumType,
+               b.index(roundedPixels() * tile.channels() + roundedPixels()));
+  if (isInPlace()) {
+    task.source = image;
+    task.origin = b.mul(task.batch, rowSize);
+  } else {
+    Value cells = b.mul(rowStrip.size(b, task.rows), rowSize);
+    task.source = allocate(element, b.mul(cells, cellSize()));
+    task.origin = zero;
+    copyRows(b, task);
+  }
+  Value end = b.add(task.column, task.columns);
   b.loop(zero, task.panels, 1, [&](IndexBuilder &b, Value panel) {
     b.loop(zero, task.rows, 1, [&](IndexBuilder &b, Value row) {
-      b.loop(zero, outWidth, tile.pixels, [&](IndexBuilder &b, Value column) {
+      b.loop(task.column, end, tile.pixels, [&](IndexBuilder &b, Value column) {
         emitTile(b, task, b.add(task.panel, panel), row, column);
       });
     });
@@ -210,7 +267,7 @@ void DirectConv::storeCells(IndexBuilder &b, const Task &task, Value cells,
   auto type = VectorType::get(tile.lanes * cellSize(), element);
   if (cells.getType() != type)
     cells = vector::BitCastOp::create(b, type, cells);
-  vector::StoreOp::create(b, cells, task.scratch, b.mul(cell, cellSize()));
+  vector::StoreOp::create(b, cells, task.source, b.mul(cell, cellSize()));
 }
 
 /// Copies what windows of the rows of a task have of the image, channel by
@@ -278,15 +335,19 @@ void DirectConv::copyRows(IndexBuilder &b, const Task &task) {
 
 void DirectConv::emitTile(IndexBuilder &b, const Task &task, Value panel,
                           Value row, Value column) {
+  Value first = column;
+  if (isInPlace() && parts.countPixels() % tile.pixels != 0)
+    // Behind the last pixel may be the end of memory.
+    first = b.min(column, b.sub(outWidth, b.index(tile.pixels)));
   Value from = b.add(b.mul(b.mul(row, rowStrip.stride), rowSize),
-                     b.mul(column, columnStrip.stride));
+                     b.mul(first, columnStrip.stride));
   Value group = b.rem(task.batch, b.index(parts.groups));
   Value whole = b.add(b.mul(group, panels), panel);
-  Value tiles = b.ceilDiv(outWidth, b.index(tile.pixels));
-  Value part =
-      b.add(b.mul(row, tiles), b.floorDiv(column, b.index(tile.pixels)));
-  SmallVector<Value> sums =
-      computeSums(b, task, from, whole, part, b.mul(task.rows, tiles));
+  Value tiles = b.ceilDiv(task.columns, b.index(tile.pixels));
+  Value part = b.add(b.mul(row, tiles), b.floorDiv(b.sub(column, task.column),
+                                                   b.index(tile.pixels)));
+  SmallVector<Value> sums = computeSums(b, task, b.add(task.origin, from),
+                                        whole, part, b.mul(task.rows, tiles));
   ConvPlace place;
   place.image = b.floorDiv(task.batch, b.index(parts.groups));
   place.pixel = b.add(b.mul(b.add(task.row, row), outWidth), column);
@@ -297,7 +358,7 @@ void DirectConv::emitTile(IndexBuilder &b, const Task &task, Value panel,
   if (parts.outChannels % tile.channels() != 0)
     place.channels =
         b.min(b.sub(b.index(parts.outChannels), channel), place.channels);
-  finish(b, task, place, sums);
+  finish(b, task, place, sums, b.sub(column, first));
 }
 
 /// The sums of pixels x vectors, pixel by pixel. The first window begins at
@@ -326,7 +387,7 @@ SmallVector<Value> DirectConv::computeSums(IndexBuilder &b, const Task &task,
       memref::PrefetchOp::create(b, weights, b.add(ahead, place),
                                  /*isWrite=*/false, /*localityHint=*/2,
                                  /*isDataCache=*/true);
-    return tile.addProducts(b, carried, task.scratch, b.mul(pixel, cellSize()),
+    return tile.addProducts(b, carried, task.source, b.mul(pixel, cellSize()),
                             columnStrip.stride * cellSize(), weights, weight,
                             parts.words);
   };
@@ -357,9 +418,11 @@ SmallVector<Value> DirectConv::computeSums(IndexBuilder &b, const Task &task,
   return b.reduce(zero, b.index(rows), 1, inits, addRow);
 }
 
-/// Sums of a channel lie together in the result, so the tile is transposed.
+/// Sums of a channel lie together in the result, so the tile is transposed. The
+/// first ones of the tile may be skipped.
 void DirectConv::finish(IndexBuilder &b, const Task &task,
-                        const ConvPlace &place, ArrayRef<Value> sums) {
+                        const ConvPlace &place, ArrayRef<Value> sums,
+                        Value skipped) {
   int64_t width = roundedPixels();
   Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(sumsType));
   for (int64_t j = 0; j < tile.vectors; ++j)
@@ -372,7 +435,7 @@ void DirectConv::finish(IndexBuilder &b, const Task &task,
         vector::StoreOp::create(b, channel, task.sums, b.index(to));
       }
     }
-  parts.finish(b, place, task.sums, b.index(0), width, tile.lanes);
+  parts.finish(b, place, task.sums, skipped, width, tile.lanes);
 }
 
 void mlir::relax::emitDirectConv(IndexBuilder &b, func::FuncOp kernel,

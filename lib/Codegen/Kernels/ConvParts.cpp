@@ -178,8 +178,8 @@ ConvTile ConvParts::chooseTile(const TargetModel &target,
   if (isTile(givenTile, TileKind::VectorsByPixels, lanes))
     return {lanes, givenTile[1], givenTile[0] / lanes};
   if (!winograd)
-    return ConvTile::get(target, getWidth(), outChannels,
-                         getDepth() / wordSize(), vectors);
+    return ConvTile::get(target, isPointwise() ? countPixels() : getWidth(),
+                         outChannels, getDepth() / wordSize(), vectors);
   int64_t tiles = getMostTiles(*winograd);
   if (!ShapedType::isDynamic(getWidth()) &&
       !ShapedType::isDynamic(getHeight())) {

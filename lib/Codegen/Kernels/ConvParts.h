@@ -93,6 +93,12 @@ struct ConvParts {
   int64_t getHeight() const {
     return cast<ShapedType>(epilogue.getOutput().getType()).getDimSize(2);
   }
+  /// The pixels of the result; may be dynamic.
+  int64_t countPixels() const {
+    int64_t width = getWidth(), height = getHeight();
+    return ShapedType::isDynamicShape({height, width}) ? ShapedType::kDynamic
+                                                       : height * width;
+  }
   /// Whether elements are of 8 or 16 bits.
   bool isNarrow() const {
     return !getElementTypeOrSelf(image.getType()).isF32();

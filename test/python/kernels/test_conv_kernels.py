@@ -242,6 +242,15 @@ def test_panels(form, static):
         check(weight, 2, h, w, options, ("bias", "relu"), constant=True, static=static)
 
 
+@pytest.mark.parametrize("form", ["1x1", "1x1-groups", "1x1-groups-of-a-tail"])
+@pytest.mark.parametrize("h, w", [(1, 1), (1, 2), (3, 5), (7, 7), (23, 1), (14, 14), (9, 31)])
+def test_pointwise_tiles_end_with_the_image(form, h, w):
+    """The last one computes some pixels again, to which the residual is added once."""
+    weight, options = WIDE[form]
+    for n in (1, 3):
+        check(weight, n, h, w, options, ("residual", "relu"), constant=True, static=True)
+
+
 @settings(max_examples=40)
 @given(st.sampled_from(sorted(WIDE)), st.integers(0, 3), sizes, sizes)
 def test_panels_of_any_size(form, n, h, w):
