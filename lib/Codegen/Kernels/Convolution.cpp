@@ -329,15 +329,26 @@ static void emitImplicitGemm(IndexBuilder &b, func::FuncOp kernel,
       image.offset = b.mul(panel.batch, imageSize);
       WindowPacker(parts, image, outWidth).pack(b, panel, scratch, offset);
     };
-  problem.finish = [&](IndexBuilder &b, Value sums,
-                       const MatmulProblem::Place &place) {
+  // Pixels are counted along the columns: no operand needs the row alone.
+  auto getIndices = [&](IndexBuilder &b, const MatmulProblem::Place &place) {
     Value group = b.rem(place.batch, groups);
     Value channel = b.add(b.mul(group, problem.m), place.row);
-    // Pixels are counted along the columns: no operand needs the row alone.
-    Value indices[] = {b.floorDiv(place.batch, groups), channel, b.index(0),
-                       place.column};
-    parts.epilogue.finish(b, sums, indices, place.mask, place.isAligned);
+    return SmallVector<Value>{b.floorDiv(place.batch, groups), channel,
+                              b.index(0), place.column};
   };
+  problem.finish = [&](IndexBuilder &b, Value sums,
+                       const MatmulProblem::Place &place) {
+    parts.epilogue.finish(b, sums, getIndices(b, place), place.mask,
+                          place.isAligned);
+  };
+  // Products of many steps hide that the result is not in the cache.
+  constexpr int64_t kFewSteps = 256;
+  if (!parts.words && parts.inChannels > 0 && parts.getDepth() <= kFewSteps)
+    problem.prefetchResult = [&](IndexBuilder &b,
+                                 const MatmulProblem::Place &place,
+                                 int64_t columns) {
+      parts.epilogue.prefetch(b, getIndices(b, place), columns);
+    };
   problem.canAlign = [&](IndexBuilder &b, int64_t pixels) {
     return areAligned(b, arguments, problem.n, pixels);
   };

@@ -140,6 +140,20 @@ bool mlir::relax::isSameForAll(Value value) {
 // Emission
 //===----------------------------------------------------------------------===//
 
+void ElementBuilder::prefetchStore(IndexBuilder &b, BlockArgument parameter,
+                                   AffineMap map, ValueRange indices,
+                                   int64_t count) {
+  constexpr int64_t kLineBits = 512;
+  const FlatMemory &to = parameters[parameter];
+  Value place = getPlace(b, to, map, indices);
+  Type element = cast<MemRefType>(to.elements.getType()).getElementType();
+  int64_t step = kLineBits / std::max(8u, element.getIntOrFloatBitWidth());
+  for (int64_t i = 0; i < count; i += step)
+    memref::PrefetchOp::create(b, to.elements, b.add(place, i),
+                               /*isWrite=*/true, /*localityHint=*/3,
+                               /*isDataCache=*/true);
+}
+
 Value ElementBuilder::getSize(IndexBuilder &, BlockArgument parameter,
                               int64_t axis) {
   return parameters[parameter].sizes[axis];

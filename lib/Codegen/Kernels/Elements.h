@@ -110,6 +110,10 @@ public:
   void store(IndexBuilder &b, Value vector, BlockArgument parameter,
              AffineMap map, ValueRange indices, Value mask);
 
+  /// Prefetches the memory that `count` elements are going to be written to.
+  void prefetchStore(IndexBuilder &b, BlockArgument parameter, AffineMap map,
+                     ValueRange indices, int64_t count);
+
   /// The size of a dimension of a parameter.
   Value getSize(IndexBuilder &b, BlockArgument parameter, int64_t axis);
 

@@ -181,3 +181,9 @@ void Epilogue::finish(IndexBuilder &b, Value sums, ValueRange indices,
   for (const Part &part : parts)
     store(b, part, vector, indices, mask);
 }
+
+void Epilogue::prefetch(IndexBuilder &b, ValueRange indices, int64_t count) {
+  for (const Part &part : parts)
+    if (!part.isSlice)
+      builder.prefetchStore(b, part.output, elements.map, indices, count);
+}

@@ -53,6 +53,9 @@ public:
   void finish(IndexBuilder &b, Value sums, ValueRange indices, Value mask,
               bool isAligned = false);
 
+  /// Prefetches where `count` elements from `indices` on are written.
+  void prefetch(IndexBuilder &b, ValueRange indices, int64_t count);
+
 private:
   /// A parameter that is written: all elements, or as many as it has, from a
   /// place on the last dimension on.

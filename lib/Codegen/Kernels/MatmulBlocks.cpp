@@ -183,6 +183,20 @@ void MatmulEmitter::fetchPart(IndexBuilder &b, Panels &panels, Value next,
   panels.ahead = b.add(next, b.min(first, last));
 }
 
+/// Prefetches what the products of a tile will be written to. Processors fetch
+/// ahead what is read, and wait for memory that is written: rows of a tile are
+/// too short to be known as streams.
+void MatmulEmitter::prefetchResult(IndexBuilder &b,
+                                   const MatmulProblem::Place &place) {
+  if (!problem.prefetchResult)
+    return;
+  for (int64_t i = 0; i < blocking.rows; ++i) {
+    MatmulProblem::Place row = place;
+    row.row = b.add(place.row, i);
+    problem.prefetchResult(b, row, blocking.columns());
+  }
+}
+
 void MatmulEmitter::emitTask(IndexBuilder &b, const RightMatrix &right,
                              const Blocks &blocks, Value task) {
   int64_t width = blocking.columns(), height = blocking.rows;
@@ -277,6 +291,10 @@ void MatmulEmitter::emitTask(IndexBuilder &b, const RightMatrix &right,
         Value tileRows = b.min(b.sub(rows, i), b.index(height));
         Value sums = b.createOrFold<arith::SelectOp>(
             isWhole, zero, b.add(b.mul(j, paddedRows), b.mul(i, width)));
+        b.branch(isLast, [&](IndexBuilder &b) {
+          prefetchResult(
+              b, {batch, b.add(row, i), b.add(column, j), /*mask=*/Value()});
+        });
         emitPackedTile(b, panels, scratch, sums, depth, isFirst, tileColumns);
         b.branch(isLast, [&](IndexBuilder &b) {
           finishTile(

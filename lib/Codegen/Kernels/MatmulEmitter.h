@@ -117,6 +117,9 @@ struct MatmulProblem {
     bool isAligned = false;
   };
   std::function<void(IndexBuilder &, Value, const Place &)> finish;
+  /// If at all: prefetches where `finish` writes so many elements of a row.
+  std::function<void(IndexBuilder &, const Place &, int64_t)> prefetchResult =
+      nullptr;
   /// Of kernels of devices, if at all: whether what `finish` reads and writes
   /// is aligned to 16 bytes at multiples of this many columns.
   std::function<Value(IndexBuilder &, int64_t)> canAlign = nullptr;

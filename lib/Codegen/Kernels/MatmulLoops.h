@@ -178,6 +178,7 @@ private:
   };
   void fetchPart(IndexBuilder &b, Panels &panels, Value next, Value row,
                  Value rows, Value depth);
+  void prefetchResult(IndexBuilder &b, const MatmulProblem::Place &place);
   void emitPackedTile(IndexBuilder &b, const Panels &panels, Value scratch,
                       Value sums, Value depth, Value isFirst, Value columns);
   std::optional<int64_t> countFewColumns() const;
