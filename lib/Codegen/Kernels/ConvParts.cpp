@@ -54,12 +54,14 @@ static double estimateTime(const ConvTile &tile, int64_t width,
 
 ConvTile ConvTile::get(const TargetModel &target, int64_t width,
                        int64_t channels, int64_t depth,
-                       std::optional<int64_t> vectors) {
+                       std::optional<int64_t> vectors, bool fillsPanels) {
   // AVX-512 has 32 registers, vectors of other widths are taken to have 16.
   int64_t registers = target.vectorBits == 512 ? 32 : 16;
   std::optional<ConvTile> best;
   double least = 0;
   for (int64_t j = vectors.value_or(1); j <= vectors.value_or(8); ++j) {
+    if (fillsPanels && channels % (j * target.lanes(/*bits=*/32)) != 0)
+      continue;
     // Sums, a row of a panel and a pixel are in registers.
     int64_t most = std::max<int64_t>((registers - 1 - j) / j, 1);
     if (!ShapedType::isDynamic(width))
@@ -126,8 +128,9 @@ ConvTile::addProducts(IndexBuilder &b, ValueRange sums, Value scratch,
 bool ConvParts::prefersPixelLanes() const {
   constexpr int64_t kFewLanes = 8, kManyChannels = 128, kManyPixels = 400;
   if (words)
-    return (rows.size == 1 && columns.size == 1) || groups != 1 ||
-           outChannels < blocking.lanes / 2;
+    return (rows.size == 1 && columns.size == 1) ||
+           (groups == 1 ? outChannels < blocking.lanes / 2
+                        : outChannels % blocking.lanes != 0);
   // Where the number of channels is not known, it is negative.
   if (inChannels <= 0 || getDepth() <= 1)
     return false;
@@ -179,7 +182,9 @@ ConvTile ConvParts::chooseTile(const TargetModel &target,
     return {lanes, givenTile[1], givenTile[0] / lanes};
   if (!winograd)
     return ConvTile::get(target, isPointwise() ? countPixels() : getWidth(),
-                         outChannels, getDepth() / wordSize(), vectors);
+                         outChannels, getDepth() / wordSize(), vectors,
+                         /*fillsPanels=*/groups != 1 &&
+                             outChannels % lanes == 0);
   int64_t tiles = getMostTiles(*winograd);
   if (!ShapedType::isDynamic(getWidth()) &&
       !ShapedType::isDynamic(getHeight())) {

@@ -38,10 +38,12 @@ struct ConvTile {
               const std::optional<WordProducts> &words = std::nullopt) const;
 
   /// The tile that takes the least time for rows of `width` pixels (which may
-  /// be dynamic) and groups of `channels`. `vectors` may be known.
+  /// be dynamic) and groups of `channels`. `vectors` may be known; with
+  /// `fillsPanels` they divide the channels.
   static ConvTile get(const TargetModel &target, int64_t width,
                       int64_t channels, int64_t depth,
-                      std::optional<int64_t> vectors = std::nullopt);
+                      std::optional<int64_t> vectors = std::nullopt,
+                      bool fillsPanels = false);
 };
 
 /// The position of sums in the result: some pixels of a row of some output

@@ -224,6 +224,7 @@ WIDE = {
     "dilated": ((64, 4, 3, 2), {"padding": (2, 3, 1, 0), "dilation": (2, 3), "strides": (2, 1)}),
     "groups": ((64, 3, 3, 3), {"padding": (1, 1, 1, 1), "groups": 2}),
     "groups-of-a-tail": ((40, 3, 3, 3), {"padding": (1, 1, 1, 1), "groups": 2}),
+    "groups-of-many-vectors": ((160, 3, 3, 3), {"groups": 2}),
     "padding-beyond": ((32, 2, 2, 2), {"padding": (5, 5, 5, 5)}),
     # As many as make pixels the lanes.
     "stride-2-many": ((130, 5, 3, 3), {"padding": (1, 1, 1, 1), "strides": (2, 2)}),
