@@ -1,4 +1,4 @@
-//===- FoldConversions.cpp - Integers that are floats again -----*- C++ -*-===//
+//===- FoldConversions.cpp - Fewer conversions in fused kernels -*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -9,6 +9,9 @@
 // Where a quantization and the dequantization of its result become one kernel,
 // an element is made an integer and a float again. The float has been rounded
 // and clamped to the range of the integer before, so it is the same one.
+//
+// Where a float is rounded to 16 bits, and then clamped and rounded again, it
+// is rounded once: the maximum of rounded numbers is the rounded maximum.
 //
 //===----------------------------------------------------------------------===//
 
@@ -126,9 +129,50 @@ static void foldConversion(Operation *op) {
   result.replaceAllUsesWith(number);
 }
 
+/// Whether a value is one that `type` has, up to roundings to `type`, which are
+/// added to `rounded`: it is a maximum or minimum of such values.
+static bool isExtremum(OpOperand &use, FloatType type,
+                       SmallVectorImpl<OpOperand *> &rounded) {
+  Value value = use.get();
+  APFloat number(0.0);
+  if (matchPattern(value, m_ConstantFloat(&number))) {
+    bool losesDigits = false;
+    APFloat::opStatus status = number.convert(
+        type.getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesDigits);
+    return status == APFloat::opOK && !losesDigits && !number.isNaN();
+  }
+  if (auto extend = value.getDefiningOp<arith::ExtFOp>()) {
+    if (extend.getIn().getType() != type)
+      return false;
+    auto round = extend.getIn().getDefiningOp<arith::TruncFOp>();
+    if (round && round.getIn().getType() == value.getType())
+      rounded.push_back(&use);
+    return true;
+  }
+  Operation *op = value.getDefiningOp();
+  return isa_and_nonnull<arith::MaximumFOp, arith::MinimumFOp>(op) &&
+         op->hasOneUse() && llvm::all_of(op->getOpOperands(), [&](auto &use) {
+           return isExtremum(use, type, rounded);
+         });
+}
+
+/// Leaves out the roundings before the last one.
+static void foldRoundings(arith::TruncFOp last) {
+  SmallVector<OpOperand *> rounded;
+  auto type = dyn_cast<FloatType>(last.getType());
+  if (!type || !isExtremum(last.getInMutable(), type, rounded))
+    return;
+  for (OpOperand *use : rounded) {
+    auto extend = use->get().getDefiningOp<arith::ExtFOp>();
+    use->set(extend.getIn().getDefiningOp<arith::TruncFOp>().getIn());
+  }
+}
+
 void mlir::relax::foldConversions(func::FuncOp kernel) {
   kernel.walk([](Operation *op) {
     if (isa<arith::SIToFPOp, arith::UIToFPOp>(op))
       foldConversion(op);
+    else if (auto round = dyn_cast<arith::TruncFOp>(op))
+      foldRoundings(round);
   });
 }

@@ -145,6 +145,30 @@ def main(x: R.Tensor(("n",), "float64")):
     np.testing.assert_array_equal(found[24:29], x[24:29])
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("low, high", [(0.0, 6.0), (-0.3, 0.3), (-1.0, 1.01), (0.0, 65504.0)])
+def test_limits_of_rounded_floats(dtype, low, high):
+    """The last rounding stays; limits may be no numbers of the data type."""
+    half = "R.nn.relu(half)" if low == 0.0 else "half"
+    source = f"""
+@R.function
+def main(x: R.Tensor(("n",), "float32")):
+    with R.dataflow():
+        half = R.astype(x, "{dtype}")
+        within = R.clip({half}, {low}, {high})
+        out = R.astype(within, "float32")
+        R.output(out)
+    return out
+"""
+    near = np.float32([low, high])[:, None] * (1 + np.float32(2.0**-13) * np.arange(-40, 41))
+    tiny = np.float32([1e-45, -1e-45, 1e-8, -1e-8, np.inf, -np.inf, np.nan, 65520, 65519])
+    x = np.concatenate([near.ravel(), tiny, rng.standard_normal(500)]).astype("float32")
+    limits = rounded(np.float32([low, high]), dtype)
+    with np.errstate(over="ignore"):
+        expected = rounded(np.clip(rounded(x, dtype), *limits), dtype)
+    np.testing.assert_array_equal(run(source, x), expected)
+
+
 def test_integers_are_rounded_to_bfloat16_once():
     """Float32 would round 2^30 + 2^22 + 1 to the middle of two numbers."""
     x = np.array([2**30 + 2**22 + 1, 2**30 + 2**22, -(2**30) - 2**22 - 1], "int32")

@@ -189,3 +189,49 @@ relax.func @truncated(%x: !x) -> !x {
   }
   relax.return %0 : !x
 }
+
+// -----
+
+// The maximum of rounded numbers is the rounded maximum.
+!x = !relax.tensor<[n, 8], f32>
+!y = !relax.tensor<[n, 8], bf16>
+
+// CHECK-LABEL: func.func private @fused_astype_relu_maximum(
+// CHECK-NOT:     arith.truncf
+// CHECK:         %[[POSITIVE:.*]] = arith.maximumf %{{.*}}, %{{.*}} : f32
+// CHECK-NOT:     arith.truncf
+// CHECK:         %[[OTHER:.*]] = arith.extf
+// CHECK:         %[[LARGEST:.*]] = arith.maximumf %[[POSITIVE]], %[[OTHER]] : f32
+// CHECK:         arith.truncf %[[LARGEST]] : f32 to bf16
+// CHECK-NOT:     arith.truncf
+relax.func @extremum(%x: !x, %y: !y) -> !y {
+  %0 = relax.dataflow -> !y {
+    %1 = relax.astype %x {dtype = bf16} : (!x) -> !y
+    %2 = relax.relu %1 : (!y) -> !y
+    %3 = relax.maximum %2, %y : (!y, !y) -> !y
+    relax.output %3 : !y
+  }
+  relax.return %0 : !y
+}
+
+// -----
+
+// The sum is not, and it is rounded itself.
+!x = !relax.tensor<[n, 8], f32>
+!y = !relax.tensor<[n, 8], bf16>
+
+// CHECK-LABEL: func.func private @fused_astype_add_relu(
+// CHECK:         arith.truncf
+// CHECK:         %[[SUM:.*]] = arith.addf
+// CHECK-NOT:     arith.truncf
+// CHECK:         %[[POSITIVE:.*]] = arith.maximumf %[[SUM]]
+// CHECK:         arith.truncf %[[POSITIVE]]
+relax.func @sum(%x: !x, %y: !y) -> !y {
+  %0 = relax.dataflow -> !y {
+    %1 = relax.astype %x {dtype = bf16} : (!x) -> !y
+    %2 = relax.add %1, %y : (!y, !y) -> !y
+    %3 = relax.relu %2 : (!y) -> !y
+    relax.output %3 : !y
+  }
+  relax.return %0 : !y
+}
