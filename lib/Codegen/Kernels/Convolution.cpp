@@ -341,9 +341,10 @@ static void emitImplicitGemm(IndexBuilder &b, func::FuncOp kernel,
     parts.epilogue.finish(b, sums, getIndices(b, place), place.mask,
                           place.isAligned);
   };
-  // Products of many steps hide that the result is not in the cache.
   constexpr int64_t kFewSteps = 256;
-  if (!parts.words && parts.inChannels > 0 && parts.getDepth() <= kFewSteps)
+  problem.isShallow = parts.inChannels > 0 && parts.getDepth() <= kFewSteps &&
+                      !parts.epilogue.isSplit();
+  if (problem.isShallow)
     problem.prefetchResult = [&](IndexBuilder &b,
                                  const MatmulProblem::Place &place,
                                  int64_t columns) {

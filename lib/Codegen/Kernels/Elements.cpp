@@ -188,14 +188,14 @@ static Value evaluateIndex(IndexBuilder &b, AffineExpr expr,
 int64_t ElementBuilder::getLanes(Value mask) const {
   if (mask)
     return cast<VectorType>(mask.getType()).getNumElements();
-  return alignedLanes ? alignedLanes : lanes;
+  return lanes;
 }
 
 llvm::MaybeAlign ElementBuilder::getAlignment(VectorType type) const {
   constexpr int64_t kMostBytes = 16;
   int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
-  return alignedLanes ? llvm::MaybeAlign(std::min(bytes, kMostBytes))
-                      : llvm::MaybeAlign();
+  return areAligned ? llvm::MaybeAlign(std::min(bytes, kMostBytes))
+                    : llvm::MaybeAlign();
 }
 
 /// The computation in progress.

@@ -101,10 +101,13 @@ public:
   /// A value that is the same for all elements.
   Value computeScalar(IndexBuilder &b, Value value);
 
-  /// Vectors without a mask have so many elements from now on, and lie in
-  /// memory at multiples of 16 bytes, or of their size where that is less. With
-  /// 0, as before.
-  void setAlignedLanes(int64_t count) { alignedLanes = count; }
+  /// Vectors without a mask have `count` elements from now on. With `isAligned`
+  /// they lie in memory at multiples of 16 bytes, or of their size where that
+  /// is less.
+  void setLanes(int64_t count, bool isAligned) {
+    lanes = count;
+    areAligned = isAligned;
+  }
 
   /// Writes a vector to a parameter; all of it without a mask.
   void store(IndexBuilder &b, Value vector, BlockArgument parameter,
@@ -132,7 +135,8 @@ private:
   /// What is known of the place of a vector without a mask.
   llvm::MaybeAlign getAlignment(VectorType type) const;
 
-  int64_t lanes = 1, alignedLanes = 0;
+  int64_t lanes = 1;
+  bool areAligned = false;
   KernelParameters parameters;
 };
 

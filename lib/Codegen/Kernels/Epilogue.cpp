@@ -175,8 +175,8 @@ void Epilogue::store(IndexBuilder &b, const Part &part, Value vector,
 
 void Epilogue::finish(IndexBuilder &b, Value sums, ValueRange indices,
                       Value mask, bool isAligned) {
-  builder.setAlignedLanes(
-      isAligned ? cast<VectorType>(sums.getType()).getNumElements() : 0);
+  builder.setLanes(cast<VectorType>(sums.getType()).getNumElements(),
+                   isAligned);
   Value vector = builder.computeVector(b, elements, indices, mask, sums);
   for (const Part &part : parts)
     store(b, part, vector, indices, mask);

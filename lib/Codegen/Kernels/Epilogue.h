@@ -47,9 +47,9 @@ public:
   void begin(IndexBuilder &b, func::FuncOp kernel, ValueRange arguments);
 
   /// Writes the elements that follow from `sums`, which begin at `indices` of
-  /// the result and of which the mask says which are there.
-  /// `isAligned`: there is no mask, and memory of vectors is aligned as
-  /// ElementBuilder::setAlignedLanes says.
+  /// the result and of which the mask says which are there; all where it is
+  /// null, unless results are slices. `isAligned`: there is no mask, and memory
+  /// of vectors is aligned as ElementBuilder::setLanes says.
   void finish(IndexBuilder &b, Value sums, ValueRange indices, Value mask,
               bool isAligned = false);
 

@@ -242,11 +242,21 @@ void MatmulEmitter::finishTile(IndexBuilder &b, const Tile &tile, int64_t width,
   Value zero = b.index(0);
   b.loop(zero, tile.columns, lanes, [&](IndexBuilder &b, Value j) {
     Value column = b.add(tile.column, j), begin = b.add(offset, j);
-    Value mask = makeMask(b, b.sub(tile.columns, j), lanes);
-    b.loop(zero, tile.rows, 1, [&](IndexBuilder &b, Value i) {
-      Value sums = loadSums(b, scratch, b.add(begin, b.mul(i, width)));
-      problem.finish(b, sums, {tile.batch, b.add(tile.row, i), column, mask});
-    });
+    auto finishRows = [&](IndexBuilder &b, Value mask) {
+      b.loop(zero, tile.rows, 1, [&](IndexBuilder &b, Value i) {
+        Value sums = loadSums(b, scratch, b.add(begin, b.mul(i, width)));
+        problem.finish(b, sums, {tile.batch, b.add(tile.row, i), column, mask});
+      });
+    };
+    Value left = b.sub(tile.columns, j);
+    auto finishSome = [&](IndexBuilder &b) {
+      finishRows(b, makeMask(b, left, lanes));
+    };
+    if (!problem.isShallow)
+      return finishSome(b);
+    b.branch(
+        b.isBelow(b.index(lanes - 1), left),
+        [&](IndexBuilder &b) { finishRows(b, /*mask=*/Value()); }, finishSome);
   });
 }
 

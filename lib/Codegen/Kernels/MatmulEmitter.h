@@ -117,6 +117,9 @@ struct MatmulProblem {
     bool isAligned = false;
   };
   std::function<void(IndexBuilder &, Value, const Place &)> finish;
+  /// Whether sums have so few products that other work on them counts. Then
+  /// `finish` may be given no mask, where all sums are in the result.
+  bool isShallow = false;
   /// If at all: prefetches where `finish` writes so many elements of a row.
   std::function<void(IndexBuilder &, const Place &, int64_t)> prefetchResult =
       nullptr;
