@@ -219,6 +219,14 @@ bool mlir::relax::isDistributed(TypeRange types) {
   return llvm::any_of(types, [](Type type) { return isDistributed(type); });
 }
 
+std::optional<int64_t> mlir::relax::findMissingAxis(PlacementAttr placement,
+                                                    int64_t ndim) {
+  for (int64_t axis : placement.getAxes())
+    if (axis >= std::max<int64_t>(ndim, 0))
+      return axis;
+  return std::nullopt;
+}
+
 Type mlir::relax::eraseShardings(Type type) {
   if (!isDistributed(type))
     return type;
@@ -301,13 +309,11 @@ static FailureOr<ShardingAttr> makeSharding(OptionalLoc location,
   } else if (failed(ShardingAttr::verify(emitError, mesh, placement))) {
     return failure();
   }
-  auto sharding = ShardingAttr::get(tensor.getContext(), mesh, placement);
-  for (int64_t axis : placement.getAxes())
-    if (axis >= std::max<int64_t>(tensor.getNdim(), 0))
-      return inferError(location, "expected input of rank ", axis + 1,
-                        " or more for the placement ", placement.str(),
-                        ", but got ", Type(tensor));
-  return sharding;
+  if (auto axis = findMissingAxis(placement, tensor.getNdim()))
+    return inferError(location, "expected input of rank ", *axis + 1,
+                      " or more for the placement ", placement.str(),
+                      ", but got ", Type(tensor));
+  return ShardingAttr::get(tensor.getContext(), mesh, placement);
 }
 
 LogicalResult AnnotateShardingOp::inferReturnTypes(MLIRContext *,

@@ -14,6 +14,7 @@
 #include "relax-mlir/IR/StructInfo.h"
 
 #include "relax-mlir/IR/PrimExprFacts.h"
+#include "relax-mlir/IR/Sharding.h"
 #include "relax-mlir/IR/VDevice.h"
 
 using namespace mlir;
@@ -173,9 +174,7 @@ Type TensorStructInfoType::unifyWithSameKind(Type other) const {
   if (getSharding()) {
     Type plain = withSharding({}).unifyWithSameKind(rhs.withSharding({}));
     auto tensor = cast<TensorStructInfoType>(plain);
-    if (llvm::any_of(getSharding().getPlacement().getAxes(), [&](int64_t axis) {
-          return axis >= std::max<int64_t>(tensor.getNdim(), 0);
-        }))
+    if (findMissingAxis(getSharding().getPlacement(), tensor.getNdim()))
       return ObjectStructInfoType::get(getContext());
     return tensor.withSharding(getSharding());
   }

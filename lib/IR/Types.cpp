@@ -8,6 +8,7 @@
 
 #include "relax-mlir/IR/Int4.h"
 #include "relax-mlir/IR/Relax.h"
+#include "relax-mlir/IR/Sharding.h"
 
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -102,14 +103,15 @@ static LogicalResult verifyStructInfo(EmitError emitError, Type type,
 /// The axes of a sharding are axes of the tensor.
 static LogicalResult verifyShardedAxes(EmitError emitError,
                                        ShardingAttr sharding, int64_t ndim) {
-  for (int64_t axis : sharding.getPlacement().getAxes())
-    if (axis >= std::max<int64_t>(ndim, 0))
-      return emitError() << "expected a tensor of rank " << axis + 1
-                         << " or more for the placement "
-                         << sharding.getPlacement().str() << ", but got "
-                         << (ndim < 0 ? Twine("an unknown rank")
-                                      : "rank " + Twine(ndim));
-  return success();
+  PlacementAttr placement = sharding.getPlacement();
+  std::optional<int64_t> axis = findMissingAxis(placement, ndim);
+  if (!axis)
+    return success();
+  return emitError() << "expected a tensor of rank " << *axis + 1
+                     << " or more for the placement " << placement.str()
+                     << ", but got "
+                     << (ndim < 0 ? Twine("an unknown rank")
+                                  : "rank " + Twine(ndim));
 }
 
 LogicalResult TensorStructInfoType::verify(EmitError emitError,

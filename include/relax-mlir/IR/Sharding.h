@@ -28,6 +28,10 @@ ShardingAttr getSharding(Type type);
 bool isDistributed(Type type);
 bool isDistributed(TypeRange types);
 
+/// The first axis of a placement that a tensor of rank `ndim` does not have.
+/// One of unknown rank counts as having none.
+std::optional<int64_t> findMissingAxis(PlacementAttr placement, int64_t ndim);
+
 /// `type` without shardings.
 Type eraseShardings(Type type);
 
