@@ -13,16 +13,15 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "WrittenInPlace.h"
+
 #include "relax-mlir/IR/KernelStatus.h"
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/Transforms/Passes.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -114,87 +113,6 @@ static Value copyParameter(OpBuilder &builder, Location loc, Value value) {
       builder, loc, cast<RankedTensorType>(value.getType()), ValueRange(),
       /*copy=*/value);
   return copy.getResult();
-}
-
-/// Whether there is one use of a tensor on each path, besides elements that are
-/// read before it.
-static bool isUsedOnce(Value tensor) {
-  SmallVector<Operation *> users, reads;
-  for (Operation *user : tensor.getUsers()) {
-    if (isa<tensor::ExtractOp>(user))
-      reads.push_back(user);
-    else if (!isa<tensor::DimOp>(user))
-      users.push_back(user);
-  }
-  bool areReadBefore = llvm::all_of(reads, [&](Operation *read) {
-    return llvm::any_of(users, [&](Operation *user) {
-      return read->getBlock() == user->getBlock() &&
-             read->isBeforeInBlock(user);
-    });
-  });
-  if (users.size() != 2 || !areReadBefore)
-    return users.size() == 1 && areReadBefore;
-  // In both branches.
-  auto getBranch = [&](Operation *user) -> Region * {
-    Region *region = user->getParentRegion();
-    while (region && !isa<scf::IfOp>(region->getParentOp()))
-      region = region->getParentOp()->getParentRegion();
-    return region && !region->isAncestor(tensor.getParentRegion()) ? region
-                                                                   : nullptr;
-  };
-  Region *first = getBranch(users[0]), *second = getBranch(users[1]);
-  return first && second && first != second &&
-         first->getParentOp() == second->getParentOp();
-}
-
-static bool isWrittenInPlace(Value value, Value tensor);
-static Value findWrittenInBranches(scf::IfOp branches, unsigned index);
-
-/// The tensor that an operation writes a part of, or all of; null where it
-/// makes another one.
-static Value findWritten(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (auto insert = dyn_cast_or_null<tensor::InsertOp>(op))
-    return insert.getDest();
-  if (auto write = dyn_cast_or_null<vector::TransferWriteOp>(op))
-    return write.getBase();
-  auto result = dyn_cast<OpResult>(value);
-  if (auto op = value.getDefiningOp<linalg::LinalgOp>())
-    return op.getTiedOpOperand(result)->get();
-  if (auto branches = value.getDefiningOp<scf::IfOp>())
-    return findWrittenInBranches(branches, result.getResultNumber());
-  auto loop = value.getDefiningOp<scf::ForOp>();
-  if (!loop)
-    return {};
-  unsigned index = result.getResultNumber();
-  return isWrittenInPlace(loop.getYieldedValues()[index],
-                          loop.getRegionIterArg(index))
-             ? loop.getInitArgs()[index]
-             : Value();
-}
-
-/// The tensor that both branches write into; null where there are others.
-static Value findWrittenInBranches(scf::IfOp branches, unsigned index) {
-  Value found;
-  for (Region *region : branches.getRegions()) {
-    if (region->empty())
-      return {};
-    Value value = region->front().getTerminator()->getOperand(index);
-    while (value && region->isAncestor(value.getParentRegion()))
-      value = isUsedOnce(value) ? findWritten(value) : Value();
-    if (!value || (found && value != found))
-      return {};
-    found = value;
-  }
-  return found;
-}
-
-/// Whether a value is a tensor into which elements have been written, and which
-/// has no other use on the way: bufferization writes in place.
-static bool isWrittenInPlace(Value value, Value tensor) {
-  while (value && value != tensor)
-    value = isUsedOnce(value) ? findWritten(value) : Value();
-  return value && isUsedOnce(value);
 }
 
 static LogicalResult prepare(func::FuncOp kernel, ArrayRef<int64_t> updated) {
