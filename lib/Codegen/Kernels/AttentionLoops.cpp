@@ -90,36 +90,39 @@ Value AttentionLoops::getSize(IndexBuilder &b, unsigned loop) {
   return elements.getSize(b, size.parameter, size.axis);
 }
 
-/// A vector of queries, keys or values, as f32.
-Value AttentionLoops::computeFactor(IndexBuilder &b, const Elements &factor,
-                                    ValueRange indices, Value mask) {
-  return extend(b,
-                elements.computeVector(b, factor, indices, mask, ValueRange()),
-                b.getF32Type());
+static Value splat(IndexBuilder &b, VectorType type, double value) {
+  return arith::ConstantOp::create(
+      b, DenseElementsAttr::get(type, b.getF32FloatAttr(value)));
 }
 
-/// As many words of a query or a key as a vector has, and zeros where there are
-/// less than `count` elements.
-Value AttentionLoops::computeWords(IndexBuilder &b, const Elements &factor,
-                                   ValueRange indices, Value count) {
-  auto type = VectorType::get(words->size() * lanes, b.getI1Type());
-  Value mask = vector::CreateMaskOp::create(b, type, count);
-  Value factors =
-      elements.computeVector(b, factor, indices, mask, ValueRange());
-  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(factors.getType()));
-  factors = arith::SelectOp::create(b, mask, factors, zeros);
-  return words->make(b, factors, /*isUnsigned=*/false, b.getF32Type());
+/// A vector that is zero outside of the mask.
+static Value clearOutside(IndexBuilder &b, Value mask, Value vector) {
+  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(vector.getType()));
+  return arith::SelectOp::create(b, mask, vector, zeros);
+}
+
+/// A vector of queries, keys or values, as f32; or as many words of them, which
+/// are zeros outside of the mask.
+Value AttentionLoops::computeFactor(IndexBuilder &b, const Elements &factor,
+                                    ValueRange indices, Value mask,
+                                    int64_t wordSize) {
+  Value vector = elements.computeVector(b, factor, indices, mask, ValueRange());
+  if (wordSize == 1)
+    return extend(b, vector, b.getF32Type());
+  return words->make(b, clearOutside(b, mask, vector), /*isUnsigned=*/false,
+                     b.getF32Type());
 }
 
 Value AttentionLoops::multiplyAdd(IndexBuilder &b, const Task &task, Value lhs,
                                   Value rhs, Value sum) {
-  return task.hasWords ? words->multiplyAdd(b, lhs, rhs, sum)
-                       : vector::FMAOp::create(b, lhs, rhs, sum).getResult();
+  return task.hasWords() ? words->multiplyAdd(b, lhs, rhs, sum)
+                         : vector::FMAOp::create(b, lhs, rhs, sum).getResult();
 }
 
-Value AttentionLoops::makeMask(IndexBuilder &b, Value count) {
-  return vector::CreateMaskOp::create(b, VectorType::get(lanes, b.getI1Type()),
-                                      ValueRange(count));
+/// The first `count` elements of a vector, or of one of words.
+Value AttentionLoops::makeMask(IndexBuilder &b, Value count, int64_t wordSize) {
+  auto type = VectorType::get(wordSize * lanes, b.getI1Type());
+  return vector::CreateMaskOp::create(b, type, ValueRange(count));
 }
 
 Value AttentionLoops::load(IndexBuilder &b, Value scratch, Value offset) {
@@ -136,11 +139,6 @@ void AttentionLoops::store(IndexBuilder &b, Value value, Value scratch,
     vector::StoreOp::create(b, value, scratch, offset);
   else
     memref::StoreOp::create(b, value, scratch, offset);
-}
-
-static Value splat(IndexBuilder &b, VectorType type, double value) {
-  return arith::ConstantOp::create(
-      b, DenseElementsAttr::get(type, b.getF32FloatAttr(value)));
 }
 
 static Value compare(IndexBuilder &b, arith::CmpFPredicate predicate, Value lhs,
@@ -187,6 +185,7 @@ void AttentionLoops::emitTasks(IndexBuilder &b, Value rows, int64_t tile) {
   Value blocks = b.ceilDiv(sizes[parts.queryLoop()], rows);
   b.parallel(b.mul(batch, blocks), /*grain=*/1, [&](IndexBuilder &b, Value i) {
     Task task = begin(b, i, rows, tile);
+    copyQueries(b, task, tile);
     Value begin = b.index(0), end = sizes[parts.keyLoop()];
     if (parts.isCausal)
       end = getEnd(b, b.add(task.query, b.sub(task.count, b.index(1))));
@@ -201,12 +200,11 @@ void AttentionLoops::emitTasks(IndexBuilder &b, Value rows, int64_t tile) {
   });
 }
 
-/// Copies the queries of a task, and starts with sums of nothing. Queries past
-/// the end of the last tile repeat the last one.
+/// Finds the queries of a task, and divides its memory.
 AttentionLoops::Task AttentionLoops::begin(IndexBuilder &b, Value index,
                                            Value rows, int64_t tile) {
   Task task;
-  Value queries = sizes[parts.queryLoop()], zero = b.index(0);
+  Value queries = sizes[parts.queryLoop()];
   Value blocks = b.ceilDiv(queries, rows);
   task.query = b.mul(b.rem(index, blocks), rows);
   task.count = b.min(b.sub(queries, task.query), rows);
@@ -216,13 +214,11 @@ AttentionLoops::Task AttentionLoops::begin(IndexBuilder &b, Value index,
     task.batch[loop] = loop == 0 ? place : b.rem(place, sizes[loop]);
     place = b.floorDiv(place, sizes[loop]);
   }
-  Value depth = sizes[parts.depthLoop()];
-  task.hasWords = words && tile > 1;
-  // Of elements, or of words of them.
-  int64_t size = task.hasWords ? words->size() : 1;
-  task.depth = b.roundUp(b.ceilDiv(depth, b.index(size)), lanes);
+  task.wordSize = words && tile > 1 ? words->size() : 1;
+  Value factors = b.ceilDiv(sizes[parts.depthLoop()], b.index(task.wordSize));
+  task.depth = b.roundUp(factors, lanes);
   task.width = b.roundUp(sizes[parts.columnLoop()], vectors * lanes);
-  task.queries = zero;
+  task.queries = b.index(0);
   task.sums = b.mul(rows, task.depth);
   task.largest = b.add(task.sums, b.mul(rows, task.width));
   task.totals = b.add(task.largest, rows);
@@ -232,29 +228,32 @@ AttentionLoops::Task AttentionLoops::begin(IndexBuilder &b, Value index,
   if (tile > 1)
     task.values = b.add(task.values, b.mul(task.depth, keyBlock));
   Value end = task.values;
-  if (task.hasWords)
-    end = b.add(end, b.mul(task.width, keyBlock / size));
+  if (task.hasWords())
+    end = b.add(end, b.mul(task.width, keyBlock / task.wordSize));
   task.scratch = memref::AllocOp::create(
       b, MemRefType::get(ShapedType::kDynamic, b.getF32Type()), end,
       b.getI64IntegerAttr(64));
+  return task;
+}
 
+/// Copies the queries of a task, and starts with sums of nothing. Queries past
+/// the end of the last tile repeat the last one.
+void AttentionLoops::copyQueries(IndexBuilder &b, const Task &task,
+                                 int64_t tile) {
   SmallVector<Value> indices = getIndices(task);
-  Value last = b.sub(task.count, b.index(1));
+  Value zero = b.index(0), last = b.sub(task.count, b.index(1));
   b.loop(zero, b.roundUp(task.count, tile), 1, [&](IndexBuilder &b, Value i) {
     indices[parts.queryLoop()] = b.add(task.query, b.min(i, last));
     Value row = b.add(task.queries, b.mul(i, task.depth));
     b.loop(zero, task.depth, lanes, [&](IndexBuilder &b, Value j) {
-      indices[parts.depthLoop()] = b.mul(j, size);
-      Value left = b.sub(depth, indices[parts.depthLoop()]), query;
+      Value first = b.mul(j, task.wordSize);
+      indices[parts.depthLoop()] = first;
+      Value mask =
+          makeMask(b, b.sub(sizes[parts.depthLoop()], first), task.wordSize);
+      Value query = computeFactor(b, parts.query, indices, mask, task.wordSize);
       // Products with what is not there must be zeros.
-      if (task.hasWords) {
-        query = computeWords(b, parts.query, indices, left);
-      } else {
-        Value mask = makeMask(b, left);
-        query = computeFactor(b, parts.query, indices, mask);
-        query =
-            arith::SelectOp::create(b, mask, query, splat(b, vectorType, 0));
-      }
+      if (!task.hasWords())
+        query = clearOutside(b, mask, query);
       store(b, query, task.scratch, b.add(row, j));
     });
     Value sums = b.add(task.sums, b.mul(i, task.width));
@@ -264,7 +263,6 @@ AttentionLoops::Task AttentionLoops::begin(IndexBuilder &b, Value index,
     store(b, b.f32(kLowestScore), task.scratch, b.add(task.largest, i));
     store(b, b.f32(0), task.scratch, b.add(task.totals, i));
   });
-  return task;
 }
 
 /// Adds what a block of keys and their values give.
@@ -272,7 +270,7 @@ void AttentionLoops::emitKeys(IndexBuilder &b, const Task &task,
                               const Keys &keys, int64_t tile) {
   if (tile > 1)
     packKeys(b, task, keys);
-  if (task.hasWords)
+  if (task.hasWords())
     packValues(b, task, keys);
   Value zero = b.index(0);
   auto compute = [&](IndexBuilder &b, const Keys &keys, Value query) {
@@ -342,16 +340,14 @@ void AttentionLoops::packKeys(IndexBuilder &b, const Task &task,
            Value to = b.add(b.add(task.panels, panel), place);
            b.loop(zero, task.depth, lanes, [&](IndexBuilder &b, Value j) {
              SmallVector<Value> indices = getIndices(task), rows;
-             indices[parts.depthLoop()] =
-                 b.mul(j, task.hasWords ? words->size() : 1);
-             Value left = b.sub(depth, indices[parts.depthLoop()]);
-             Value mask = makeMask(b, left);
+             Value first = b.mul(j, task.wordSize);
+             indices[parts.depthLoop()] = first;
+             Value mask = makeMask(b, b.sub(depth, first), task.wordSize);
              for (int64_t row = 0; row < lanes; ++row) {
                Value key = b.add(b.add(keys.first, i), row);
                indices[parts.keyLoop()] = b.min(key, last);
-               rows.push_back(task.hasWords
-                                  ? computeWords(b, parts.key, indices, left)
-                                  : computeFactor(b, parts.key, indices, mask));
+               rows.push_back(
+                   computeFactor(b, parts.key, indices, mask, task.wordSize));
              }
              Value begin = b.add(to, b.mul(j, width));
              for (auto [k, column] : llvm::enumerate(transpose(b, rows)))
@@ -366,14 +362,14 @@ void AttentionLoops::packValues(IndexBuilder &b, const Task &task,
                                 const Keys &keys) {
   Value zero = b.index(0), columns = sizes[parts.columnLoop()];
   Value last = b.sub(sizes[parts.keyLoop()], b.index(1));
-  b.loop(zero, keys.count, words->size(), [&](IndexBuilder &b, Value key) {
-    Value row = b.floorDiv(key, b.index(words->size()));
+  b.loop(zero, keys.count, task.wordSize, [&](IndexBuilder &b, Value key) {
+    Value row = b.floorDiv(key, b.index(task.wordSize));
     Value to = b.add(task.values, b.mul(row, task.width));
     b.loop(zero, columns, lanes, [&](IndexBuilder &b, Value j) {
       SmallVector<Value> indices = getIndices(task), rows;
       indices[parts.columnLoop()] = j;
       Value inRow = b.sub(columns, j);
-      for (int64_t i = 0; i < words->size(); ++i) {
+      for (int64_t i = 0; i < task.wordSize; ++i) {
         Value place = b.add(key, i);
         indices[parts.keyLoop()] = b.min(b.add(keys.first, place), last);
         Value count = b.createOrFold<arith::SelectOp>(
@@ -381,9 +377,7 @@ void AttentionLoops::packValues(IndexBuilder &b, const Task &task,
         Value mask = makeMask(b, count);
         Value value =
             elements.computeVector(b, parts.value, indices, mask, ValueRange());
-        Value zeros =
-            arith::ConstantOp::create(b, b.getZeroAttr(value.getType()));
-        rows.push_back(arith::SelectOp::create(b, mask, value, zeros));
+        rows.push_back(clearOutside(b, mask, value));
       }
       Value values =
           words->interleave(b, rows, /*isUnsigned=*/false, b.getF32Type());
@@ -404,9 +398,7 @@ void AttentionLoops::multiplyPanels(IndexBuilder &b, const Task &task,
   b.loop(zero, keys.count, width, [&](IndexBuilder &b, Value j) {
     Value panel = b.add(task.panels, b.mul(j, task.depth));
     SmallVector<Value> inits(tileRows * vectors, splat(b, vectorType, 0));
-    Value depth = sizes[parts.depthLoop()];
-    if (task.hasWords)
-      depth = b.ceilDiv(depth, b.index(words->size()));
+    Value depth = b.ceilDiv(sizes[parts.depthLoop()], b.index(task.wordSize));
     SmallVector<Value> sums = b.reduceUnrolled(
         depth, IndexBuilder::countSteps(tileRows * vectors), inits,
         [&](IndexBuilder &b, const IndexBuilder::Step &k, ValueRange carried) {
@@ -456,7 +448,7 @@ void AttentionLoops::multiplyRows(IndexBuilder &b, const Task &task,
         indices[parts.keyLoop()] = places[i];
         Value key = computeFactor(b, parts.key, indices, mask);
         if (mask)
-          key = arith::SelectOp::create(b, mask, key, splat(b, vectorType, 0));
+          key = clearOutside(b, mask, key);
         sums[i] = vector::FMAOp::create(b, row, key, sums[i]);
       }
       return sums;
@@ -476,16 +468,19 @@ void AttentionLoops::multiplyRows(IndexBuilder &b, const Task &task,
   });
 }
 
-/// Rounds weights and stores their words before what is still to be read: word
-/// after word from `begin` on.
-void AttentionLoops::storeWords(IndexBuilder &b, Value weights, Value scratch,
-                                Value begin, Value key) {
-  Type element = getElementTypeOrSelf(parts.value.tensor.getType());
-  Value rounded =
-      arith::TruncFOp::create(b, VectorType::get(lanes, element), weights);
-  Value made = words->make(b, rounded, /*isUnsigned=*/false, b.getF32Type());
-  store(b, made, scratch,
-        b.add(begin, b.floorDiv(key, b.index(words->size()))));
+/// Stores weights of keys from `key` on, word after word from `begin` on. Those
+/// of several elements are of rounded ones, and before what is still to be
+/// read.
+void AttentionLoops::storeWeights(IndexBuilder &b, const Task &task,
+                                  Value weights, Value begin, Value key) {
+  if (task.hasWords()) {
+    Type element = getElementTypeOrSelf(parts.value.tensor.getType());
+    weights =
+        arith::TruncFOp::create(b, VectorType::get(lanes, element), weights);
+    weights = words->make(b, weights, /*isUnsigned=*/false, b.getF32Type());
+  }
+  Value place = b.floorDiv(key, b.index(task.wordSize));
+  store(b, weights, task.scratch, b.add(begin, place));
 }
 
 /// Makes weights of row `row` of the scores, which is of a query.
@@ -524,15 +519,11 @@ void AttentionLoops::weigh(IndexBuilder &b, const Task &task, const Keys &keys,
         indices[parts.keyLoop()] = b.add(keys.first, j);
         Value place = b.add(begin, j);
         Value mask = makeMask(b, b.sub(keys.count, j));
-        Value weight =
-            elements.computeVector(b, parts.weights, indices, mask,
-                                   {load(b, task.scratch, place), after});
-        weight =
-            arith::SelectOp::create(b, mask, weight, splat(b, vectorType, 0));
-        if (task.hasWords)
-          storeWords(b, weight, task.scratch, begin, j);
-        else
-          store(b, weight, task.scratch, place);
+        Value score = load(b, task.scratch, place);
+        Value weight = elements.computeVector(b, parts.weights, indices, mask,
+                                              {score, after});
+        weight = clearOutside(b, mask, weight);
+        storeWeights(b, task, weight, begin, j);
         return {arith::AddFOp::create(b, carried[0], weight)};
       });
   Value sum = vector::ReductionOp::create(
@@ -569,12 +560,32 @@ void AttentionLoops::rescale(IndexBuilder &b, const Task &task, Value query,
 // Values
 //===----------------------------------------------------------------------===//
 
+/// A vector of what key `k` of the block has in columns from `column` on, or
+/// word `k` of keys. What lies where it came from may be fetched ahead.
+Value AttentionLoops::loadValues(IndexBuilder &b, const Task &task,
+                                 const Keys &keys, Value k, Value column,
+                                 Value mask, bool isAhead) {
+  if (task.hasWords()) {
+    Value row = b.add(task.values, b.mul(k, task.width));
+    return load(b, task.scratch, b.add(row, column));
+  }
+  SmallVector<Value> indices = getIndices(task);
+  indices[parts.columnLoop()] = column;
+  Value key = b.add(keys.first, k);
+  if (isAhead) {
+    Value last = b.sub(sizes[parts.keyLoop()], b.index(1));
+    indices[parts.keyLoop()] = b.min(b.add(key, kKeysAhead), last);
+    elements.prefetch(b, parts.value, indices, parts.keyLoop());
+  }
+  indices[parts.keyLoop()] = key;
+  return computeFactor(b, parts.value, indices, mask);
+}
+
 /// Adds weighted values to the sums of some queries.
 void AttentionLoops::addValues(IndexBuilder &b, const Task &task,
                                const Keys &keys, Value query, int64_t rows) {
   int64_t width = vectors * lanes;
   Value zero = b.index(0), columns = sizes[parts.columnLoop()];
-  Value last = b.sub(sizes[parts.keyLoop()], b.index(1));
   Value begin = b.add(task.sums, b.mul(query, task.width));
   auto compute = [&](IndexBuilder &b, Value column, int64_t count,
                      bool isMasked) {
@@ -588,30 +599,15 @@ void AttentionLoops::addValues(IndexBuilder &b, const Task &task,
     if (isMasked)
       masks.back() =
           makeMask(b, b.sub(columns, b.add(column, (count - 1) * lanes)));
-    SmallVector<Value> indices = getIndices(task);
-    Value steps = keys.count;
-    if (task.hasWords)
-      steps = b.ceilDiv(steps, b.index(words->size()));
+    Value steps = b.ceilDiv(keys.count, b.index(task.wordSize));
     sums = b.reduce(
         zero, steps, 1, sums,
         [&](IndexBuilder &b, Value k, ValueRange carried) {
           SmallVector<Value> sums = llvm::to_vector(carried), right;
-          Value key = b.add(keys.first, k);
-          Value ahead = b.min(b.add(key, kKeysAhead), last);
           for (int64_t v = 0; v < count; ++v) {
-            indices[parts.columnLoop()] = b.add(column, v * lanes);
-            if (task.hasWords) {
-              Value row = b.add(task.values, b.mul(k, task.width));
-              right.push_back(load(b, task.scratch,
-                                   b.add(row, indices[parts.columnLoop()])));
-              continue;
-            }
-            if (rows == 1) {
-              indices[parts.keyLoop()] = ahead;
-              elements.prefetch(b, parts.value, indices, parts.keyLoop());
-            }
-            indices[parts.keyLoop()] = key;
-            right.push_back(computeFactor(b, parts.value, indices, masks[v]));
+            Value place = b.add(column, v * lanes);
+            right.push_back(loadValues(b, task, keys, k, place, masks[v],
+                                       /*isAhead=*/rows == 1));
           }
           Value weights = b.add(task.scores, k);
           for (int64_t i = 0; i < rows; ++i) {

@@ -35,8 +35,10 @@ private:
     Value depth, width; // of a row of queries, and of sums
     // The offsets in the scratch memory.
     Value scratch, queries, sums, largest, totals, scores, panels, values;
-    /// Whether queries, keys, weights and values are multiplied as words.
-    bool hasWords;
+    /// How many elements of queries, keys, weights and values are multiplied as
+    /// a word; 1 where they are no words.
+    int64_t wordSize;
+    bool hasWords() const { return wordSize > 1; }
   };
   /// Keys of a task, that are worked on at a time.
   struct Keys {
@@ -45,12 +47,10 @@ private:
 
   Value getSize(IndexBuilder &b, unsigned loop);
   Value computeFactor(IndexBuilder &b, const Elements &factor,
-                      ValueRange indices, Value mask);
-  Value computeWords(IndexBuilder &b, const Elements &factor,
-                     ValueRange indices, Value count);
+                      ValueRange indices, Value mask, int64_t wordSize = 1);
   Value multiplyAdd(IndexBuilder &b, const Task &task, Value lhs, Value rhs,
                     Value sum);
-  Value makeMask(IndexBuilder &b, Value count);
+  Value makeMask(IndexBuilder &b, Value count, int64_t wordSize = 1);
   Value load(IndexBuilder &b, Value scratch, Value offset);
   Value loadScalar(IndexBuilder &b, Value scratch, Value offset);
   void store(IndexBuilder &b, Value value, Value scratch, Value offset);
@@ -58,7 +58,8 @@ private:
 
   Value getEnd(IndexBuilder &b, Value query);
   void emitTasks(IndexBuilder &b, Value rows, int64_t tile);
-  Task begin(IndexBuilder &b, Value task, Value rows, int64_t tile);
+  Task begin(IndexBuilder &b, Value index, Value rows, int64_t tile);
+  void copyQueries(IndexBuilder &b, const Task &task, int64_t tile);
   void emitKeys(IndexBuilder &b, const Task &task, const Keys &keys,
                 int64_t tile);
   void finish(IndexBuilder &b, const Task &task);
@@ -69,12 +70,14 @@ private:
                       Value query);
   void multiplyRows(IndexBuilder &b, const Task &task, const Keys &keys,
                     Value query);
-  void storeWords(IndexBuilder &b, Value weights, Value scratch, Value begin,
-                  Value key);
+  void storeWeights(IndexBuilder &b, const Task &task, Value weights,
+                    Value begin, Value key);
   void weigh(IndexBuilder &b, const Task &task, const Keys &keys, Value query,
              Value row);
   void rescale(IndexBuilder &b, const Task &task, Value query, Value before,
                Value after);
+  Value loadValues(IndexBuilder &b, const Task &task, const Keys &keys, Value k,
+                   Value column, Value mask, bool isAhead);
   void addValues(IndexBuilder &b, const Task &task, const Keys &keys,
                  Value query, int64_t rows);
 
