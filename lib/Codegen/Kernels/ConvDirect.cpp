@@ -57,6 +57,21 @@ struct Strip {
   int64_t dilation, padding;
 };
 
+/// How elements are grouped into words: cells of the copy are words of
+/// channels, or a step takes the cells of a word of columns.
+struct Grouping {
+  explicit Grouping(const ConvParts &parts)
+      : cellSize(parts.hasColumnsInside() ? 1 : parts.wordSize()),
+        stepCells(parts.wordSize() / cellSize),
+        channelCells(llvm::divideCeil(parts.inChannels, cellSize)),
+        columnSteps(llvm::divideCeil(parts.columns.size, stepCells)) {}
+
+  int64_t cellSize;     // elements of a cell
+  int64_t stepCells;    // columns of a step
+  int64_t channelCells; // of a pixel
+  int64_t columnSteps;  // of a row of the window
+};
+
 /// There are about as many tasks, which threads share.
 constexpr int64_t kTasks = 8;
 
@@ -98,29 +113,13 @@ private:
   int64_t roundedPixels() const {
     return llvm::alignTo(tile.pixels, tile.lanes);
   }
-  bool hasChannelWords() const {
-    return parts.words && !parts.hasColumnsInside();
-  }
-  /// How many elements a cell has.
-  int64_t cellSize() const { return hasChannelWords() ? parts.wordSize() : 1; }
-  /// How many cells the channels of a pixel are.
-  int64_t channelCells() const {
-    return hasChannelWords() ? parts.wordsOfChannels() : parts.inChannels;
-  }
-  /// How many columns of a row of the window are multiplied at once, and how
-  /// often.
-  int64_t columnsAtOnce() const {
-    return parts.hasColumnsInside() ? parts.wordSize() : 1;
-  }
-  int64_t columnSteps() const {
-    return llvm::divideCeil(parts.columns.size, columnsAtOnce());
-  }
 
   ConvParts &parts;
   ConvTile tile;
   Type element;
   VectorType sumsType;
   Strip rowStrip, columnStrip;
+  Grouping grouping;
   int64_t panels; // of a group
   Value image, weights;
   Value height, width;       // of the image
@@ -136,7 +135,7 @@ DirectConv::DirectConv(IndexBuilder &b, func::FuncOp kernel, ConvParts &parts,
     : parts(parts), tile(*parts.tile),
       element(getElementTypeOrSelf(parts.image.getType())),
       sumsType(VectorType::get(tile.lanes, parts.sumType)),
-      rowStrip(parts.rows), columnStrip(parts.columns) {
+      rowStrip(parts.rows), columnStrip(parts.columns), grouping(parts) {
   Value data = arguments[parts.image.getArgNumber()];
   Value output = arguments[parts.epilogue.getOutput().getArgNumber()];
   parts.epilogue.begin(b, kernel, arguments);
@@ -157,12 +156,13 @@ DirectConv::DirectConv(IndexBuilder &b, func::FuncOp kernel, ConvParts &parts,
   batch = b.mul(getDim(b, output, 0), parts.groups);
   Value pixels = b.roundUp(outWidth, tile.pixels);
   // Words of columns reach beyond the window.
-  int64_t beyond = columnSteps() * columnsAtOnce() - parts.columns.size;
+  int64_t beyond =
+      grouping.columnSteps * grouping.stepCells - parts.columns.size;
   stripWidth =
       b.roundUp(b.add(columnStrip.size(b, pixels), beyond), tile.lanes);
   if (isInPlace())
     stripWidth = width;
-  rowSize = b.mul(stripWidth, channelCells());
+  rowSize = b.mul(stripWidth, grouping.channelCells);
 }
 
 /// As many rows as leave half of the second level of the cache to weights,
@@ -172,7 +172,7 @@ void DirectConv::divide(IndexBuilder &b) {
   if (isInPlace())
     return divideRow(b);
   auto atLeastOne = [&](Value value) { return b.max(value, b.index(1)); };
-  int64_t bytes = cellSize() * element.getIntOrFloatBitWidth() / 8;
+  int64_t bytes = grouping.cellSize * element.getIntOrFloatBitWidth() / 8;
   Value room =
       b.floorDiv(b.index(parts.l2Bytes / 2 / bytes), atLeastOne(rowSize));
   Value edge = b.index(rowStrip.reach);
@@ -247,7 +247,7 @@ void DirectConv::emitTask(IndexBuilder &b, Value index) {
     task.origin = b.mul(task.batch, rowSize);
   } else {
     Value cells = b.mul(rowStrip.size(b, task.rows), rowSize);
-    task.source = allocate(element, b.mul(cells, cellSize()));
+    task.source = allocate(element, b.mul(cells, grouping.cellSize));
     task.origin = zero;
     copyRows(b, task);
   }
@@ -264,10 +264,11 @@ void DirectConv::emitTask(IndexBuilder &b, Value index) {
 /// Stores vectors of elements, or of words.
 void DirectConv::storeCells(IndexBuilder &b, const Task &task, Value cells,
                             Value cell) {
-  auto type = VectorType::get(tile.lanes * cellSize(), element);
+  auto type = VectorType::get(tile.lanes * grouping.cellSize, element);
   if (cells.getType() != type)
     cells = vector::BitCastOp::create(b, type, cells);
-  vector::StoreOp::create(b, cells, task.source, b.mul(cell, cellSize()));
+  vector::StoreOp::create(b, cells, task.source,
+                          b.mul(cell, grouping.cellSize));
 }
 
 /// Copies what windows of the rows of a task have of the image, channel by
@@ -283,7 +284,7 @@ void DirectConv::copyRows(IndexBuilder &b, const Task &task) {
         b, b.getZeroAttr(VectorType::get(count, element)));
   };
   RowLoader loader(image, width, columnStrip.step, getZeros(tile.lanes));
-  Value zeros = getZeros(tile.lanes * cellSize());
+  Value zeros = getZeros(tile.lanes * grouping.cellSize);
   auto prepare = [&](IndexBuilder &b, Value j) {
     Value column =
         b.sub(b.mul(j, columnStrip.step), b.index(columnStrip.padding));
@@ -300,7 +301,7 @@ void DirectConv::copyRows(IndexBuilder &b, const Task &task) {
   Value rows = rowStrip.size(b, task.rows);
   auto copyCells = [&](IndexBuilder &b, const RowLoader::Load &load, Value row,
                        Value channel, Value cell) {
-    Value cells = hasChannelWords()
+    Value cells = grouping.cellSize > 1
                       ? parts.loadWord(b, load, row, channel, channelSize)
                       : load(b, b.add(row, b.mul(channel, channelSize)));
     storeCells(b, task, cells, cell);
@@ -314,7 +315,8 @@ void DirectConv::copyRows(IndexBuilder &b, const Task &task) {
     for (auto [j, load] : llvm::enumerate(loads))
       copyCells(b, load, row, channel, b.add(to, b.index(j * tile.lanes)));
   };
-  b.loop(zero, b.index(channelCells()), 1, [&](IndexBuilder &b, Value channel) {
+  Value channels = b.index(grouping.channelCells);
+  b.loop(zero, channels, 1, [&](IndexBuilder &b, Value channel) {
     b.loop(zero, rows, 1, [&](IndexBuilder &b, Value i) {
       Value row = b.add(first, b.mul(i, rowStrip.step));
       Value to = b.add(b.mul(i, rowSize), b.mul(channel, stripWidth));
@@ -367,11 +369,11 @@ void DirectConv::emitTile(IndexBuilder &b, const Task &task, Value panel,
 SmallVector<Value> DirectConv::computeSums(IndexBuilder &b, const Task &task,
                                            Value from, Value panel, Value part,
                                            Value count) {
-  int64_t rows = parts.rows.size, columns = columnSteps();
+  int64_t rows = parts.rows.size, columns = grouping.columnSteps;
   int64_t channels = tile.channels() * parts.wordSize();
   Value zero = b.index(0);
   Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(sumsType));
-  int64_t panelSize = rows * columns * channelCells() * channels;
+  int64_t panelSize = rows * columns * grouping.channelCells * channels;
   Value weightBegin = b.mul(panel, panelSize);
   // After the last panel, it itself is fetched: nothing is outside of memory.
   Value last = b.index(parts.groups * panels - 1);
@@ -387,14 +389,14 @@ SmallVector<Value> DirectConv::computeSums(IndexBuilder &b, const Task &task,
       memref::PrefetchOp::create(b, weights, b.add(ahead, place),
                                  /*isWrite=*/false, /*localityHint=*/2,
                                  /*isDataCache=*/true);
-    return tile.addProducts(b, carried, task.source, b.mul(pixel, cellSize()),
-                            columnStrip.stride * cellSize(), weights, weight,
-                            parts.words);
+    return tile.addProducts(
+        b, carried, task.source, b.mul(pixel, grouping.cellSize),
+        columnStrip.stride * grouping.cellSize, weights, weight, parts.words);
   };
   // The columns and channels of a row of the window, the larger one innermost.
-  int64_t outerSize = channelCells(), innerSize = columns;
+  int64_t outerSize = grouping.channelCells, innerSize = columns;
   Value outerStep = stripWidth,
-        innerStep = b.index(columnStrip.dilation * columnsAtOnce());
+        innerStep = b.index(columnStrip.dilation * grouping.stepCells);
   if (!parts.hasColumnsInside()) {
     std::swap(outerSize, innerSize);
     std::swap(outerStep, innerStep);
