@@ -391,37 +391,27 @@ std::optional<int64_t> MatmulEmitter::countFewColumns() const {
 }
 
 /// Adds products of two panels to the sums of a tile, from column `begin` on,
-/// with rows as lanes. Several sums are added at a time, as each waits for
-/// itself.
+/// with rows as lanes.
 void MatmulEmitter::emitFewColumns(IndexBuilder &b, const Panels &panels,
                                    Value scratch, Value sums, Value depth,
                                    Value isFirst, Value begin, Value columns) {
-  constexpr int64_t kSteps = 4;
   int64_t rows = blocking.rows, width = blocking.columns();
-  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(vectorType));
   Value none = arith::ConstantOp::create(
       b, b.getZeroAttr(VectorType::get(rows, problem.sumType)));
   SmallVector<int64_t> places = llvm::to_vector(llvm::seq<int64_t>(0, rows));
   places.resize(lanes, rows); // zeros
   b.loop(begin, columns, 1, [&](IndexBuilder &b, Value j) {
-    SmallVector<Value> inits(kSteps, zeros);
-    SmallVector<Value> parts = b.reduceUnrolled(
-        depth, kSteps, inits,
-        [&](IndexBuilder &b, const Step &k, ValueRange carried) {
-          SmallVector<Value> next = llvm::to_vector(carried);
-          Value left =
-              loadWords(b, panels.lhs, b.add(panels.lhs.offset, k, rows), rows);
-          left = vector::ShuffleOp::create(b, left, none, places);
-          Value row = b.add(panels.rhs.offset, k, width);
-          Value right = vector::BroadcastOp::create(
-              b, vectorType, loadStep(b, panels.rhs, b.add(row, j)));
-          Value &sum = next[k.offset];
-          sum = multiplyAddWords(b, left, right, sum);
-          return next;
-        });
-    Value total = parts.front();
-    for (Value part : llvm::drop_begin(parts))
-      total = add(b, total, part);
+    auto addStep = [&](IndexBuilder &b, const Step &k,
+                       MutableArrayRef<Value> next) {
+      Value left =
+          loadWords(b, panels.lhs, b.add(panels.lhs.offset, k, rows), rows);
+      left = vector::ShuffleOp::create(b, left, none, places);
+      Value row = b.add(panels.rhs.offset, k, width);
+      Value right = vector::BroadcastOp::create(
+          b, vectorType, loadStep(b, panels.rhs, b.add(row, j)));
+      next[0] = multiplyAddWords(b, left, right, next[0]);
+    };
+    Value total = addInTurns(b, depth, /*count=*/1, addStep)[0];
     auto store = [&](IndexBuilder &b, bool isAdded) {
       for (int64_t i = 0; i < rows; ++i) {
         Value offset = b.add(b.add(sums, i * width), j);

@@ -208,32 +208,41 @@ SmallVector<Value> MatmulEmitter::computeTile(IndexBuilder &b, int64_t rows,
       });
 }
 
+/// Sums over the depth, `count` vectors of them. Steps take turns with several
+/// sums of each, as every one waits for itself.
+SmallVector<Value> MatmulEmitter::addInTurns(IndexBuilder &b, Value depth,
+                                             int64_t count, AddStep addStep) {
+  constexpr int64_t kTurns = 4;
+  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(vectorType));
+  SmallVector<Value> inits(kTurns * count, zeros);
+  SmallVector<Value> sums = b.reduceUnrolled(
+      depth, kTurns, inits,
+      [&](IndexBuilder &b, const Step &k, ValueRange carried) {
+        SmallVector<Value> next = llvm::to_vector(carried);
+        addStep(b, k, MutableArrayRef(next).slice(k.offset * count, count));
+        return next;
+      });
+  for (int64_t i = count; i < kTurns * count; ++i)
+    sums[i % count] = add(b, sums[i % count], sums[i]);
+  sums.truncate(count);
+  return sums;
+}
+
 /// The products of a panel with what a left matrix was moved by, which sums
-/// have too much. Several sums are added at a time, as each waits for itself.
+/// have too much.
 SmallVector<Value> MatmulEmitter::computeOffsets(IndexBuilder &b,
                                                  const MatrixView &panels,
                                                  Value depth) {
-  constexpr int64_t kSteps = 4;
-  int64_t vectors = blocking.vectors;
   Value left = words->getOffset(b, vectorType);
-  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(vectorType));
-  SmallVector<Value> inits(kSteps * vectors, zeros);
-  SmallVector<Value> sums = b.reduceUnrolled(
-      depth, kSteps, inits,
-      [&](IndexBuilder &b, const Step &k, ValueRange carried) {
-        SmallVector<Value> sums = llvm::to_vector(carried);
+  return addInTurns(
+      b, depth, blocking.vectors,
+      [&](IndexBuilder &b, const Step &k, MutableArrayRef<Value> sums) {
         Value row = b.add(panels.offset, k, blocking.columns());
-        for (int64_t j = 0; j < vectors; ++j) {
-          Value &sum = sums[k.offset * vectors + j];
+        for (auto [j, sum] : llvm::enumerate(sums)) {
           Value right = loadPanel(b, panels, b.add(row, j * lanes));
           sum = multiplyAddWords(b, left, right, sum);
         }
-        return sums;
       });
-  for (int64_t i = vectors; i < kSteps * vectors; ++i)
-    sums[i % vectors] = add(b, sums[i % vectors], sums[i]);
-  sums.truncate(vectors);
-  return sums;
 }
 
 /// Hands a tile in scratch memory, with rows of `width`, to the problem.

@@ -93,6 +93,11 @@ private:
   }
   Value loadWords(IndexBuilder &b, const MatrixView &panels, Value offset,
                   int64_t count);
+  /// Adds the products of a step to some sums.
+  using AddStep = llvm::function_ref<void(IndexBuilder &, const Step &,
+                                          MutableArrayRef<Value>)>;
+  SmallVector<Value> addInTurns(IndexBuilder &b, Value depth, int64_t count,
+                                AddStep addStep);
   SmallVector<Value> computeOffsets(IndexBuilder &b, const MatrixView &panels,
                                     Value depth);
   Value add(IndexBuilder &b, Value lhs, Value rhs);
