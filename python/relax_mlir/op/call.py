@@ -82,6 +82,26 @@ def _kernel_arg(arg: Any, param: ir.Type | None) -> ir.Value:
     return as_tensor(arg)
 
 
+def _call_kernel(
+    op: Any,
+    gvar: GlobalVar | str,
+    args: TensorLike | Sequence[TensorLike],
+    out_sinfo: StructInfos,
+    *attributes: ir.Attribute,
+    tir_vars: ShapeLike | None = None,
+) -> ir.Value:
+    """Build one of the operations that call a kernel."""
+    name = gvar.name if isinstance(gvar, GlobalVar) else gvar
+    return build(
+        op,
+        _result_type(out_sinfo),
+        name,
+        _kernel_args(name, _list(args)),
+        *attributes,
+        packed_ints=None if tir_vars is None else as_shape(tir_vars),
+    )
+
+
 def call_tir(
     gvar: GlobalVar | str,
     args: TensorLike | Sequence[TensorLike],
@@ -107,14 +127,7 @@ def call_tir(
     mlir.ir.Value
         The output, or a tuple of several.
     """
-    name = gvar.name if isinstance(gvar, GlobalVar) else gvar
-    return build(
-        _ops.CallTIROp,
-        _result_type(out_sinfo),
-        name,
-        _kernel_args(name, _list(args)),
-        packed_ints=None if tir_vars is None else as_shape(tir_vars),
-    )
+    return _call_kernel(_ops.CallTIROp, gvar, args, out_sinfo, tir_vars=tir_vars)
 
 
 def call_tir_local_view(
@@ -138,13 +151,7 @@ def call_tir_local_view(
     mlir.ir.Value
         The output, or a tuple of several.
     """
-    name = gvar.name if isinstance(gvar, GlobalVar) else gvar
-    return build(
-        _ops.CallTIRLocalViewOp,
-        _result_type(out_sinfo),
-        name,
-        _kernel_args(name, _list(args)),
-    )
+    return _call_kernel(_ops.CallTIRLocalViewOp, gvar, args, out_sinfo)
 
 
 def call_tir_inplace(
@@ -188,15 +195,8 @@ def call_tir_inplace(
     >>> "inplace [0]" in str(bb.get())
     True
     """
-    name = gvar.name if isinstance(gvar, GlobalVar) else gvar
-    return build(
-        _ops.CallTIRInplaceOp,
-        _result_type(out_sinfo),
-        name,
-        _kernel_args(name, _list(args)),
-        _indices(inplace_indices),
-        packed_ints=None if tir_vars is None else as_shape(tir_vars),
-    )
+    indices = _indices(inplace_indices)
+    return _call_kernel(_ops.CallTIRInplaceOp, gvar, args, out_sinfo, indices, tir_vars=tir_vars)
 
 
 def _indices(indices: int | Sequence[int]) -> ir.Attribute:
