@@ -2,24 +2,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Sessions of workers: the names of `relax_runtime.disco`."""
 
-from relax_runtime.disco import (
-    CollectiveError,
-    DModule,
-    DPackedFunc,
-    DRef,
-    ProcessSession,
-    Session,
-    ThreadedSession,
-    worker_id,
-)
-
-__all__ = [
-    "CollectiveError",
-    "DModule",
-    "DPackedFunc",
-    "DRef",
-    "ProcessSession",
-    "Session",
-    "ThreadedSession",
-    "worker_id",
-]
+from relax_runtime.disco import *  # noqa: F403
+from relax_runtime.disco import __all__ as __all__
