@@ -200,7 +200,7 @@ def _is_foldable(op: ir.Operation) -> bool:
     if len(op.results) != 1 or len(op.regions) or not op.name.startswith("relax."):
         return False
     if op.name == _CALL_TIR:
-        if _kernel_of(op) is None:
+        if not _calls_known_kernel(op):
             return False
     elif op.name.startswith(_NOT_COMPUTED):
         return False
@@ -223,12 +223,12 @@ def _is_unpacked(op: ir.Operation) -> bool:
     )
 
 
-def _kernel_of(call: ir.Operation) -> ir.Operation | None:
-    """Return the kernel that a `call_tir` calls, None where it is not known or calls others."""
+def _calls_known_kernel(call: ir.Operation) -> bool:
+    """Say whether the kernel that a `call_tir` calls is known, and calls no others."""
     kernel = symbol(call, call.attributes["callee"].value)
     if kernel is None or not list(kernel.regions[0].blocks):
-        return None
-    return None if any(inner.name == "func.call" for inner in walk(kernel)) else kernel
+        return False
+    return all(inner.name != "func.call" for inner in walk(kernel))
 
 
 def is_computed_of_constants(value: ir.Value) -> bool:
@@ -251,19 +251,13 @@ def _defines(op: Any, values: set[ir.Value]) -> bool:
     return len(op.results) == 1 and op.results[0] in values
 
 
-def _kernels(groups: Iterable[_Computation]) -> dict[str, ir.Operation]:
-    """Return the kernels that operations call, by name."""
-    calls = [op for group in groups for op in group.ops if op.name == _CALL_TIR]
-    kernels = {call.attributes["callee"].value: _kernel_of(call) for call in calls}
-    return {name: kernel for name, kernel in kernels.items() if kernel is not None}
-
-
 def _compute(context: ir.Context, groups: Sequence[_Computation]) -> list[Any]:
     """Compile a function that returns all the results, and call it."""
     with context:
         builder = BlockBuilder(context)
-        for name, kernel in _kernels(groups).items():
-            builder.add_func(kernel, name)
+        calls = (op for group in groups for op in group.ops if op.name == _CALL_TIR)
+        for name, call in {call.attributes["callee"].value: call for call in calls}.items():
+            builder.add_func(symbol(call, name), name)
         with builder.function(_FOLDED, []):
             copies: dict[ir.Value, ir.Value] = {}
             results = []
