@@ -19,15 +19,10 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-static LogicalResult inferADTObject(MLIRContext *context,
-                                    InferredTypes &results) {
-  results.push_back(ObjectStructInfoType::get(context));
-  return success();
-}
-
 LogicalResult ADTMakeOp::inferReturnTypes(MLIRContext *context, OptionalLoc,
                                           Adaptor, InferredTypes &results) {
-  return inferADTObject(context, results);
+  results.push_back(ObjectStructInfoType::get(context));
+  return success();
 }
 
 LogicalResult ADTTagOp::inferReturnTypes(MLIRContext *context, OptionalLoc,
@@ -38,7 +33,8 @@ LogicalResult ADTTagOp::inferReturnTypes(MLIRContext *context, OptionalLoc,
 
 LogicalResult ADTGetOp::inferReturnTypes(MLIRContext *context, OptionalLoc,
                                          Adaptor, InferredTypes &results) {
-  return inferADTObject(context, results);
+  results.push_back(ObjectStructInfoType::get(context));
+  return success();
 }
 
 void ADTMakeOp::getRuntimeSteps(SmallVectorImpl<RuntimeStep> &steps) {
