@@ -168,6 +168,8 @@ SmallVector<Value> RowVectors::emitElements(IndexBuilder &b, const Loop &loop,
                                             RowGroup &group,
                                             Positions positions,
                                             ValueRange accumulators) const {
+  // Of a few steps the rest is worth no loop where it is known.
+  constexpr int64_t kShortRow = 8;
   unsigned unroll = getUnroll(), numReductions = loop.reductions.size();
   RowRange range = group.range;
   if (!range.begin)
@@ -184,29 +186,50 @@ SmallVector<Value> RowVectors::emitElements(IndexBuilder &b, const Loop &loop,
                  return emitAt(inside, loop, group, positions, start, unroll,
                                Value(), values);
                });
+  // The places of the accumulators, and then of the flags, of so many vectors.
+  auto getPlaces = [&](unsigned count) {
+    SmallVector<unsigned> places;
+    for (unsigned reduction = 0; reduction < numReductions; ++reduction)
+      llvm::append_range(
+          places, llvm::seq(reduction * unroll, reduction * unroll + count));
+    for (unsigned place = numReductions * unroll; place < results.size();
+         place += getNumFlags(unroll))
+      llvm::append_range(places, llvm::seq(place, place + getNumFlags(count)));
+    return places;
+  };
+  auto addTo = [&](unsigned count, auto emit) {
+    SmallVector<unsigned> places = getPlaces(count);
+    SmallVector<Value> values = emit(llvm::map_to_vector(
+        places, [&](unsigned place) { return results[place]; }));
+    for (auto [place, value] : llvm::zip_equal(places, values))
+      results[place] = value;
+  };
+  auto emitMasked = [&](IndexBuilder &inside, Value start, ValueRange values) {
+    Value mask = context.makeMask(inside, inside.sub(range.end, start));
+    return emitAt(inside, loop, group, positions, start, 1, mask, values);
+  };
+  std::optional<int64_t> known = getConstantIntValue(length);
+  if (known && *known < kShortRow * step) {
+    if (unsigned whole = *known % step / plan.lanes)
+      addTo(whole, [&](ArrayRef<Value> values) {
+        return emitAt(b, loop, group, positions, middle, whole, Value(),
+                      values);
+      });
+    if (*known % plan.lanes != 0)
+      addTo(1, [&](ArrayRef<Value> values) {
+        return emitMasked(b, getWholeEnd(plan.lanes), values);
+      });
+    return results;
+  }
   if (hasManyTails()) {
     Value first = std::exchange(middle, getWholeEnd(plan.lanes));
     b.loop(first, middle, plan.lanes, [&](IndexBuilder &inside, Value start) {
       emitAt(inside, loop, group, positions, start, 1, Value(), {});
     });
   }
-  // The first accumulator of each reduction, and the first flag.
-  SmallVector<unsigned> places;
-  for (unsigned reduction = 0; reduction < numReductions; ++reduction)
-    places.push_back(reduction * unroll);
-  for (unsigned place = numReductions * unroll; place < results.size();
-       place += getNumFlags(unroll))
-    places.push_back(place);
-  SmallVector<Value> firsts = llvm::map_to_vector(
-      places, [&](unsigned place) { return results[place]; });
-  SmallVector<Value> tails = b.reduce(
-      middle, range.end, plan.lanes, firsts,
-      [&](IndexBuilder &inside, Value start, ValueRange values) {
-        Value mask = context.makeMask(inside, inside.sub(range.end, start));
-        return emitAt(inside, loop, group, positions, start, 1, mask, values);
-      });
-  for (auto [place, value] : llvm::zip(places, tails))
-    results[place] = value;
+  addTo(1, [&](ArrayRef<Value> values) {
+    return b.reduce(middle, range.end, plan.lanes, values, emitMasked);
+  });
   return results;
 }
 
