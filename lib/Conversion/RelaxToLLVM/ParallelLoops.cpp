@@ -175,6 +175,38 @@ static void makeParallel(scf::ForOp loop) {
 }
 
 //===----------------------------------------------------------------------===//
+// Scratch memory
+//===----------------------------------------------------------------------===//
+
+/// The only operation that frees a buffer; null where there are others.
+static memref::DeallocOp findDeallocation(memref::AllocOp alloc) {
+  memref::DeallocOp found;
+  for (Operation *user : alloc->getUsers())
+    if (auto dealloc = dyn_cast<memref::DeallocOp>(user)) {
+      if (found)
+        return {};
+      found = dealloc;
+    }
+  return found;
+}
+
+/// Allocates the buffers of an iteration once for all of them, where sizes are
+/// the same for all. A short row takes less time than the calls of the runtime.
+static void shareBuffers(scf::ForOp loop) {
+  for (auto alloc :
+       llvm::make_early_inc_range(loop.getBody()->getOps<memref::AllocOp>())) {
+    memref::DeallocOp dealloc = findDeallocation(alloc);
+    if (!dealloc || dealloc->getBlock() != loop.getBody() ||
+        !llvm::all_of(alloc->getOperands(), [&](Value size) {
+          return loop.isDefinedOutsideOfLoop(size);
+        }))
+      continue;
+    alloc->moveBefore(loop);
+    dealloc->moveAfter(loop);
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // Outlining
 //===----------------------------------------------------------------------===//
 
@@ -204,8 +236,9 @@ private:
         builder, runtime.ptrType(), type, context,
         ArrayRef<LLVM::GEPArg>{0, static_cast<int32_t>(index)});
   }
-  func::FuncOp makeBody(scf::ParallelOp loop, func::FuncOp kernel,
-                        ArrayRef<Value> captures, Type contextType);
+  func::FuncOp makeBody(scf::ParallelOp loop, int64_t grain,
+                        func::FuncOp kernel, ArrayRef<Value> captures,
+                        Type contextType);
 
   RuntimeModule &runtime;
   SymbolTable &symbols;
@@ -230,8 +263,11 @@ static SmallVector<Value> captureValues(scf::ParallelOp loop) {
   return used.takeVector();
 }
 
-func::FuncOp Outliner::makeBody(scf::ParallelOp loop, func::FuncOp kernel,
-                                ArrayRef<Value> captures, Type contextType) {
+/// Inner loops share buffers first, so that these may leave outer ones, too. A
+/// thread has few iterations of a small grain, which are long.
+func::FuncOp Outliner::makeBody(scf::ParallelOp loop, int64_t grain,
+                                func::FuncOp kernel, ArrayRef<Value> captures,
+                                Type contextType) {
   Type i64Type = builder.getI64Type(), i32Type = builder.getI32Type();
   builder.setInsertionPointAfter(kernel);
   auto body = func::FuncOp::create(
@@ -272,6 +308,10 @@ func::FuncOp Outliner::makeBody(scf::ParallelOp loop, func::FuncOp kernel,
   Value success =
       LLVM::ConstantOp::create(builder, i32Type, builder.getI32IntegerAttr(0));
   func::ReturnOp::create(builder, success);
+  body.walk([&](scf::ForOp inner) {
+    if (inner != iterations || grain > 1)
+      shareBuffers(inner);
+  });
   return body;
 }
 
@@ -292,7 +332,7 @@ LogicalResult Outliner::outline(scf::ParallelOp loop, int64_t grain) {
   }
   Type contextType =
       LLVM::LLVMStructType::getLiteral(builder.getContext(), fields);
-  func::FuncOp body = makeBody(loop, kernel, captures, contextType);
+  func::FuncOp body = makeBody(loop, grain, kernel, captures, contextType);
 
   builder.setInsertionPointToStart(&kernel.getBody().front());
   Value context =

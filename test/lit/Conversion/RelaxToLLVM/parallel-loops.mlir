@@ -216,3 +216,58 @@ func.func private @overlapping_vectors(%x: memref<?xf32>, %y: memref<?xf32>, %n:
   } {relax.loop = "parallel"}
   return
 }
+
+// -----
+
+// The iterations of a thread share a buffer whose size they agree on, where
+// a thread has many of them.
+
+// CHECK-LABEL: func.func private @shared(
+// CHECK-LABEL: func.func private @shared.parallel(
+// CHECK:         %[[SHARED:.*]] = memref.alloc(
+// CHECK:         scf.for
+// CHECK-NOT:       memref.dealloc %[[SHARED]]
+// CHECK:           %[[OWN:.*]] = memref.alloc(
+// CHECK:           memref.dealloc %[[OWN]]
+// CHECK:         }
+// CHECK:         memref.dealloc %[[SHARED]]
+func.func private @shared(%x: memref<?xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+    %shared = memref.alloc(%n) : memref<?xf32>
+    %own = memref.alloc(%i) : memref<?xf32>
+    memref.copy %x, %shared : memref<?xf32> to memref<?xf32>
+    memref.copy %x, %own : memref<?xf32> to memref<?xf32>
+    memref.dealloc %own : memref<?xf32>
+    memref.dealloc %shared : memref<?xf32>
+  } {relax.grain = 16 : i64}
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func.func private @large_tasks(
+// CHECK-LABEL: func.func private @large_tasks.parallel(
+// CHECK:         scf.for
+// CHECK:           %[[TASK:.*]] = memref.alloc(
+// CHECK:           %[[ROW:.*]] = memref.alloc(
+// CHECK:           scf.for
+// CHECK-NOT:         memref.alloc
+// CHECK:           memref.dealloc %[[ROW]]
+// CHECK:           memref.dealloc %[[TASK]]
+func.func private @large_tasks(%x: memref<?xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+    %task = memref.alloc(%n) : memref<?xf32>
+    scf.for %j = %c0 to %n step %c1 {
+      %row = memref.alloc(%i) : memref<?xf32>
+      memref.copy %x, %row : memref<?xf32> to memref<?xf32>
+      memref.dealloc %row : memref<?xf32>
+    }
+    memref.copy %x, %task : memref<?xf32> to memref<?xf32>
+    memref.dealloc %task : memref<?xf32>
+  } {relax.grain = 1 : i64}
+  return
+}
