@@ -21,8 +21,8 @@ def RelaxLegalizeOpsPass : Pass<"relax-legalize-ops", "ModuleOp"> {
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
-    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect",
-    "::mlir::vector::VectorDialect"
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect"
   ];
 }
 
@@ -39,8 +39,12 @@ def RelaxOutlineParallelLoopsPass
     An `scf.for` with `relax.loop = "parallel"`, as `T.parallel` of a TensorIR
     function leaves it, becomes such a loop where no iteration can see what
     another one writes: where all accesses of a memref from outside of the loop
-    that is written are at the number of the iteration. Parallel loops in
-    parallel loops stay as they are.
+    that is written are at the number of the iteration. One with
+    `relax.loop = "independent"`, as kernels of operators have them, always does.
+    Parallel loops in parallel loops stay as they are.
+
+    The result of an `scf.execute_region` with `relax.loop = "threads"` becomes
+    the number of threads that may share a loop.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",

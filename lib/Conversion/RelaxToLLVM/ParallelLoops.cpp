@@ -152,13 +152,21 @@ static bool hasIndependentIterations(scf::ForOp loop) {
   });
 }
 
-/// A loop that a program calls parallel, as one that is.
-static void makeParallel(scf::ForOp loop) {
+/// Whether a loop may become one that threads share.
+static bool isParallel(scf::ForOp loop) {
   auto kind = RelaxDialect::LoopAttrHelper(loop.getContext()).getAttr(loop);
-  if (!kind || kind.getValue() != "parallel" || loop.getNumResults() != 0 ||
+  if (!kind || loop.getNumResults() != 0 ||
       !loop.getInductionVar().getType().isIndex() ||
       loop->getParentOfType<scf::ParallelOp>() ||
-      !matchPattern(loop.getStep(), m_One()) || !hasIndependentIterations(loop))
+      !matchPattern(loop.getStep(), m_One()))
+    return false;
+  return kind.getValue() == "independent" ||
+         (kind.getValue() == "parallel" && hasIndependentIterations(loop));
+}
+
+/// A loop that a program calls parallel, as one that is.
+static void makeParallel(scf::ForOp loop) {
+  if (!isParallel(loop))
     return;
   OpBuilder builder(loop);
   auto parallel = scf::ParallelOp::create(
@@ -356,6 +364,20 @@ LogicalResult Outliner::outline(scf::ParallelOp loop, int64_t grain) {
   return success();
 }
 
+/// Puts the number of threads in the place of a region that stands for it.
+static void countThreads(scf::ExecuteRegionOp region, RuntimeModule &runtime) {
+  auto kind = RelaxDialect::LoopAttrHelper(region.getContext()).getAttr(region);
+  if (!kind || kind.getValue() != "threads" || region.getNumResults() != 1 ||
+      !region.getResult(0).getType().isIndex())
+    return;
+  ImplicitLocOpBuilder builder(region.getLoc(), region);
+  Value count = runtime.call(builder, "relax_num_threads_get",
+                             builder.getI32Type(), ValueRange());
+  region.getResult(0).replaceAllUsesWith(
+      arith::IndexCastOp::create(builder, builder.getIndexType(), count));
+  region.erase();
+}
+
 //===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
@@ -387,6 +409,8 @@ struct RelaxOutlineParallelLoopsPass
     });
     RuntimeModule runtime(getOperation());
     SymbolTable symbols(getOperation());
+    getOperation().walk(
+        [&](scf::ExecuteRegionOp region) { countThreads(region, runtime); });
     for (auto [loop, grain] : loops)
       if (failed(Outliner(runtime, symbols).outline(loop, grain)))
         return signalPassFailure();

@@ -11,6 +11,7 @@
 #include "relax-mlir/IR/Relax.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -26,6 +27,49 @@ mlir::relax::buildLoop(KernelBuilder &b, Value begin, Value end, Value step,
   scf::YieldOp::create(b,
                        body(loop.getInductionVar(), loop.getRegionIterArgs()));
   return llvm::to_vector_of<Value>(loop.getResults());
+}
+
+static void setLoopKind(KernelBuilder &b, Operation *loop, StringRef kind,
+                        int64_t grain) {
+  MLIRContext *context = b.getContext();
+  RelaxDialect::LoopAttrHelper(context).setAttr(loop, b.getStringAttr(kind));
+  RelaxDialect::GrainAttrHelper(context).setAttr(loop,
+                                                 b.getI64IntegerAttr(grain));
+}
+
+void mlir::relax::makeParallel(KernelBuilder &b, Operation *loop,
+                               int64_t grain) {
+  setLoopKind(b, loop, "parallel", grain);
+}
+
+void mlir::relax::makeIndependent(KernelBuilder &b, Operation *loop) {
+  setLoopKind(b, loop, "independent", 1);
+}
+
+/// The pass that makes calls of parallel loops puts the number in the place of
+/// the region. What the region yields goes through memory, where no pass before
+/// knows that it is 1.
+Value mlir::relax::countThreads(KernelBuilder &b) {
+  auto count = scf::ExecuteRegionOp::create(b, b.getIndexType(),
+                                            /*no_inline=*/true);
+  RelaxDialect::LoopAttrHelper(b.getContext())
+      .setAttr(count, b.getStringAttr("threads"));
+  OpBuilder::InsertionGuard guard(b);
+  b.createBlock(&count.getRegion());
+  Value memory =
+      memref::AllocaOp::create(b, MemRefType::get({}, b.getIndexType()));
+  memref::StoreOp::create(b, arith::ConstantIndexOp::create(b, 1), memory);
+  Value one = memref::LoadOp::create(b, memory);
+  scf::YieldOp::create(b, one);
+  return count.getResult(0);
+}
+
+Value LineLoops::count() const {
+  Value count = arith::ConstantIndexOp::create(b, 1);
+  for (int64_t dim = 0; dim < b.getRank(data); ++dim)
+    if (dim != axis)
+      count = arith::MulIOp::create(b, count, b.dimValue(data, dim));
+  return count;
 }
 
 Carried LineLoops::overLines(ValueRange tensors, Line line) const {
@@ -82,14 +126,9 @@ LineLoops::overDim(ValueRange tensors, int64_t depth, Value begin, Value end,
                    llvm::function_ref<Carried(Value, ValueRange)> body) const {
   Value one = arith::ConstantIndexOp::create(b, 1);
   Carried results = buildLoop(b, begin, end, one, tensors, body);
-  if (depth == (axis == 0 ? 1 : 0)) {
-    Operation *loop = results.front().getDefiningOp();
-    MLIRContext *context = b.getContext();
-    RelaxDialect::LoopAttrHelper(context).setAttr(loop,
-                                                  b.getStringAttr("parallel"));
-    RelaxDialect::GrainAttrHelper(context).setAttr(
-        loop, b.getI64IntegerAttr(llvm::divideCeil(getGrain(depth), width)));
-  }
+  if (isShared && depth == (axis == 0 ? 1 : 0))
+    makeParallel(b, results.front().getDefiningOp(),
+                 llvm::divideCeil(getGrain(depth), width));
   return results;
 }
 

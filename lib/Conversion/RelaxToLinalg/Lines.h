@@ -27,6 +27,16 @@ Carried buildLoop(KernelBuilder &b, Value begin, Value end, Value step,
                   ValueRange carried,
                   llvm::function_ref<Carried(Value, ValueRange)> body);
 
+/// Has threads share a loop of which no iteration sees what another one writes,
+/// at least `grain` iterations each.
+void makeParallel(KernelBuilder &b, Operation *loop, int64_t grain = 1);
+/// The same where the places that iterations write are not told by their
+/// indices: nothing checks it any more.
+void makeIndependent(KernelBuilder &b, Operation *loop);
+
+/// How many threads may share a loop.
+Value countThreads(KernelBuilder &b);
+
 /// The loops over the lines of `data` along `axis`.
 class LineLoops {
 public:
@@ -35,17 +45,21 @@ public:
   using Line =
       llvm::function_ref<Carried(ValueRange, SmallVectorImpl<Value> &)>;
 
-  /// `cost` is the time of an element, in that of an addition.
-  LineLoops(KernelBuilder &b, Value data, int64_t axis, int64_t cost = 1)
-      : b(b), data(data), axis(axis), cost(cost) {}
+  /// `cost` is the time of an element, in that of an addition. Threads share
+  /// the outermost loop, unless lines are to go one after the other.
+  LineLoops(KernelBuilder &b, Value data, int64_t axis, int64_t cost = 1,
+            bool isShared = true)
+      : b(b), data(data), axis(axis), cost(cost), isShared(isShared) {}
 
-  /// Writes all lines; threads may share the outermost loop.
+  /// Writes all lines.
   Carried overLines(ValueRange tensors, Line line) const;
   /// The same for an axis that is not the last dimension: `block` writes lines
   /// `width` of which are neighbors, from the index of the last dimension on,
   /// and `line` each of those that are left.
   Carried overBlocks(ValueRange tensors, int64_t width, Line block,
                      Line line) const;
+  /// The number of lines.
+  Value count() const;
   /// Goes along a line.
   Carried alongLine(ValueRange carried,
                     llvm::function_ref<Carried(Value, ValueRange)> body) const;
@@ -67,6 +81,7 @@ private:
   KernelBuilder &b;
   Value data;
   int64_t axis, cost;
+  bool isShared;
 };
 
 } // namespace mlir::relax

@@ -13,8 +13,8 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// A digit is a byte.
-static constexpr int64_t kDigitBits = 8, kValues = 1 << kDigitBits;
+/// The least number of elements of a part of a line.
+static constexpr int64_t kPart = 1 << 14;
 
 std::optional<int64_t> mlir::relax::leastToSortByDigits(Type element) {
   unsigned width = element.getIntOrFloatBitWidth();
@@ -22,6 +22,12 @@ std::optional<int64_t> mlir::relax::leastToSortByDigits(Type element) {
   if (width < 8 || (width == 8 && isa<FloatType>(element)))
     return std::nullopt;
   return 16 * width;
+}
+
+std::optional<int64_t> mlir::relax::leastToSortByThreads(Type element) {
+  if (element.getIntOrFloatBitWidth() <= 8)
+    return std::nullopt;
+  return 2 * kPart;
 }
 
 RadixSort::RadixSort(KernelBuilder &b, Value data, int64_t axis,
@@ -62,40 +68,46 @@ Value RadixSort::getKey(Value number) {
   return key;
 }
 
-Value RadixSort::getCounter(Value key, Value digit) {
+Value RadixSort::getDigit(Value key, Value digit) {
   Value shift = arith::MulIOp::create(b, digit, constant(kDigitBits));
   shift = arith::IndexCastUIOp::create(b, keyType, shift);
   Value value = arith::ShRUIOp::create(b, key, shift);
   value = arith::AndIOp::create(b, value,
                                 bits(APInt(keyType.getWidth(), kValues - 1)));
-  Value first = arith::MulIOp::create(b, digit, constant(kValues));
-  return arith::AddIOp::create(
-      b, first, arith::IndexCastUIOp::create(b, b.getIndexType(), value));
+  return arith::IndexCastUIOp::create(b, b.getIndexType(), value);
+}
+
+Value RadixSort::increment(Value counts, Value counter) {
+  Value count = tensor::ExtractOp::create(b, counts, counter);
+  count = arith::AddIOp::create(b, count, constant(1));
+  return tensor::InsertOp::create(b, count, counts, counter);
+}
+
+Value RadixSort::clear(Value counts, Value begin, Value end) {
+  Value zero = constant(0);
+  return buildLoop(b, begin, end, constant(1), counts,
+                   [&](Value at, ValueRange carried) {
+                     return Carried{
+                         tensor::InsertOp::create(b, zero, carried[0], at)};
+                   })
+      .front();
 }
 
 Value RadixSort::countDigits(Value tensor, SmallVectorImpl<Value> &place) {
   int64_t digits = keyType.getWidth() / kDigitBits;
-  Value zero = constant(0), one = constant(1);
   Value counts =
       b.empty(ArrayRef<OpFoldResult>{b.getIndexAttr(digits * kValues)},
               b.getIndexType());
-  counts = buildLoop(b, zero, constant(digits * kValues), one, counts,
-                     [&](Value at, ValueRange carried) {
-                       return Carried{tensor::InsertOp::create(
-                           b, zero, carried[0], ValueRange(at))};
-                     })
-               .front();
-  return buildLoop(b, zero, size, one, counts,
+  counts = clear(counts, constant(0), constant(digits * kValues));
+  return buildLoop(b, constant(0), size, constant(1), counts,
                    [&](Value at, ValueRange carried) {
                      Value key = getKey(load(tensor, at, place));
                      Value counts = carried[0];
-                     for (int64_t digit = 0; digit < digits; ++digit) {
-                       Value counter = getCounter(key, constant(digit));
-                       Value count = tensor::ExtractOp::create(
-                           b, counts, ValueRange(counter));
-                       count = arith::AddIOp::create(b, count, one);
-                       counts = tensor::InsertOp::create(b, count, counts,
-                                                         ValueRange(counter));
+                     for (int64_t i = 0; i < digits; ++i) {
+                       Value digit = constant(i);
+                       counts = increment(counts, arith::AddIOp::create(
+                                                      b, getDigit(key, digit),
+                                                      getFirstCounter(digit)));
                      }
                      return Carried{counts};
                    })
@@ -105,66 +117,100 @@ Value RadixSort::countDigits(Value tensor, SmallVectorImpl<Value> &place) {
 Value RadixSort::isCommon(Value tensor, Value counts, Value digit,
                           SmallVectorImpl<Value> &place) {
   Value key = getKey(load(tensor, constant(0), place));
-  Value count =
-      tensor::ExtractOp::create(b, counts, ValueRange(getCounter(key, digit)));
+  Value counter =
+      arith::AddIOp::create(b, getFirstCounter(digit), getDigit(key, digit));
+  Value count = tensor::ExtractOp::create(b, counts, counter);
   return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, count, size);
 }
 
 Value RadixSort::addCounts(Value counts, Value digit) {
   Value zero = constant(0);
-  Value first = arith::MulIOp::create(b, digit, constant(kValues));
+  Value first = getFirstCounter(digit);
   Carried carried = {counts, zero};
   return buildLoop(b, zero, constant(kValues), constant(1), carried,
                    [&](Value value, ValueRange carried) {
                      Value at = arith::AddIOp::create(b, first, value);
-                     Value count = tensor::ExtractOp::create(b, carried[0],
-                                                             ValueRange(at));
-                     Value counts = tensor::InsertOp::create(
-                         b, carried[1], carried[0], ValueRange(at));
+                     Value count = tensor::ExtractOp::create(b, carried[0], at);
+                     Value counts = tensor::InsertOp::create(b, carried[1],
+                                                             carried[0], at);
                      return Carried{
                          counts, arith::AddIOp::create(b, carried[1], count)};
                    })
       .front();
 }
 
-Carried RadixSort::move(ValueRange from, ValueRange to, Value counts,
-                        Value digit, SmallVectorImpl<Value> &place) {
-  Value one = constant(1);
-  Carried carried(to);
-  carried.push_back(addCounts(counts, digit));
+Carried RadixSort::moveElements(ValueRange from, ValueRange carried,
+                                Value begin, Value end, Value first,
+                                Value digit, SmallVectorImpl<Value> &place) {
   return buildLoop(
-      b, constant(0), size, one, carried, [&](Value at, ValueRange carried) {
+      b, begin, end, constant(1), carried, [&](Value at, ValueRange carried) {
         SmallVector<Value> elements;
         for (Value tensor : from)
           elements.push_back(load(tensor, at, place));
+        Value counter = arith::AddIOp::create(
+            b, first, getDigit(getKey(elements[0]), digit));
         Value counts = carried.back();
-        Value counter = getCounter(getKey(elements[0]), digit);
-        Value target =
-            tensor::ExtractOp::create(b, counts, ValueRange(counter));
-        Value next = arith::AddIOp::create(b, target, one);
+        Value target = tensor::ExtractOp::create(b, counts, counter);
         Carried results;
         place[axis] = target;
         for (auto [tensor, number] : llvm::zip(carried.drop_back(), elements))
           results.push_back(tensor::InsertOp::create(b, number, tensor, place));
-        results.push_back(
-            tensor::InsertOp::create(b, next, counts, ValueRange(counter)));
+        Value next = arith::AddIOp::create(b, target, constant(1));
+        results.push_back(tensor::InsertOp::create(b, next, counts, counter));
         return results;
       });
 }
 
+Carried RadixSort::move(ValueRange from, ValueRange to, Value counts,
+                        Value digit, SmallVectorImpl<Value> &place) {
+  Carried carried(to);
+  carried.push_back(addCounts(counts, digit));
+  return moveElements(from, carried, constant(0), size, getFirstCounter(digit),
+                      digit, place);
+}
+
+Carried RadixSort::overDigits(
+    ValueRange carried,
+    llvm::function_ref<Value(ValueRange, Value digit)> isCommon,
+    llvm::function_ref<Carried(ValueRange from, ValueRange to, Value counts,
+                               Value digit)>
+        move) {
+  size_t half = carried.size() / 2;
+  int64_t digits = keyType.getWidth() / kDigitBits;
+  return buildLoop(b, constant(0), constant(digits), constant(2), carried,
+                   [&](Value digit, ValueRange carried) {
+                     Value other = arith::AddIOp::create(b, digit, constant(1));
+                     Value isDone = arith::AndIOp::create(
+                         b, isCommon(carried, digit), isCommon(carried, other));
+                     auto conditional = scf::IfOp::create(b, carried.getTypes(),
+                                                          isDone, true, true);
+                     OpBuilder::InsertionGuard guard(b);
+                     b.setInsertionPointToStart(conditional.thenBlock());
+                     scf::YieldOp::create(b, carried);
+                     b.setInsertionPointToStart(conditional.elseBlock());
+                     ValueRange first = carried.take_front(half);
+                     Carried second = move(first, carried.slice(half, half),
+                                           carried.back(), digit);
+                     Value counts = second.pop_back_val();
+                     Carried next = move(second, first, counts, other);
+                     counts = next.pop_back_val();
+                     next.append(second);
+                     next.push_back(counts);
+                     scf::YieldOp::create(b, next);
+                     return llvm::to_vector_of<Value>(conditional.getResults());
+                   });
+}
+
 Carried RadixSort::sortLine(ValueRange tensors, SmallVectorImpl<Value> &place) {
   size_t half = tensors.size() / 2;
-  int64_t digits = keyType.getWidth() / kDigitBits;
-  Value one = constant(1);
-  Carried all(tensors);
-  all.push_back(countDigits(tensors[0], place));
-  if (digits == 1) {
+  Value counts = countDigits(tensors[0], place);
+  if (keyType.getWidth() == kDigitBits) {
     Carried second = move(tensors.take_front(half), tensors.drop_front(half),
-                          all.back(), constant(0), place);
+                          counts, constant(0), place);
     second.pop_back();
     // Back to the first copy.
     Carried first = buildLoop(
-        b, constant(0), size, one, tensors.take_front(half),
+        b, constant(0), size, constant(1), tensors.take_front(half),
         [&](Value at, ValueRange carried) {
           Carried next;
           for (auto [from, to] : llvm::zip(second, carried)) {
@@ -176,30 +222,144 @@ Carried RadixSort::sortLine(ValueRange tensors, SmallVectorImpl<Value> &place) {
     first.append(second);
     return first;
   }
-  all = buildLoop(
-      b, constant(0), constant(digits), constant(2), all,
-      [&](Value digit, ValueRange carried) {
-        Value other = arith::AddIOp::create(b, digit, one),
-              counts = carried.back();
-        Value isDone =
-            arith::AndIOp::create(b, isCommon(carried[0], counts, digit, place),
-                                  isCommon(carried[0], counts, other, place));
-        auto conditional =
-            scf::IfOp::create(b, carried.getTypes(), isDone, true, true);
-        OpBuilder::InsertionGuard guard(b);
-        b.setInsertionPointToStart(conditional.thenBlock());
-        scf::YieldOp::create(b, carried);
-        b.setInsertionPointToStart(conditional.elseBlock());
-        ValueRange first = carried.take_front(half);
-        Carried second =
-            move(first, carried.slice(half, half), counts, digit, place);
-        counts = second.pop_back_val();
-        Carried next = move(second, first, counts, other, place);
-        counts = next.pop_back_val();
-        next.append(second);
-        next.push_back(counts);
-        scf::YieldOp::create(b, next);
-        return llvm::to_vector_of<Value>(conditional.getResults());
+  Carried all(tensors);
+  all.push_back(counts);
+  all = overDigits(
+      all,
+      [&](ValueRange carried, Value digit) {
+        return isCommon(carried[0], carried.back(), digit, place);
+      },
+      [&](ValueRange from, ValueRange to, Value counts, Value digit) {
+        return move(from, to, counts, digit, place);
+      });
+  all.pop_back();
+  return all;
+}
+
+//===----------------------------------------------------------------------===//
+// Lines that threads share
+//===----------------------------------------------------------------------===//
+
+RadixSort::Parts RadixSort::divide(Value threads) {
+  // A thread has some of them, as others may be late.
+  Value most = arith::MulIOp::create(b, threads, constant(4));
+  Value count = arith::MinUIOp::create(
+      b, most, arith::DivUIOp::create(b, size, constant(kPart)));
+  count = arith::MaxUIOp::create(b, count, constant(1));
+  return {count, arith::CeilDivUIOp::create(b, size, count)};
+}
+
+Carried RadixSort::overParts(const Parts &parts, ValueRange carried,
+                             PartBody body) {
+  Carried results =
+      buildLoop(b, constant(0), parts.count, constant(1), carried,
+                [&](Value part, ValueRange carried) {
+                  Value begin = arith::MulIOp::create(b, part, parts.length);
+                  Value end = arith::MinUIOp::create(
+                      b, arith::AddIOp::create(b, begin, parts.length), size);
+                  return body(part, begin, end, carried);
+                });
+  makeIndependent(b, results.front().getDefiningOp());
+  return results;
+}
+
+Value RadixSort::findDifferences(Value tensor, const Parts &parts,
+                                 SmallVectorImpl<Value> &place) {
+  Value zero = constant(0), one = constant(1);
+  Value none = bits(APInt::getZero(keyType.getWidth()));
+  Value key = getKey(load(tensor, zero, place));
+  Value found = b.empty(OpFoldResult(parts.count), keyType);
+  found =
+      overParts(parts, found,
+                [&](Value part, Value begin, Value end, ValueRange carried) {
+                  Carried differing = buildLoop(
+                      b, begin, end, one, none, [&](Value at, ValueRange so) {
+                        Value other = arith::XOrIOp::create(
+                            b, key, getKey(load(tensor, at, place)));
+                        return Carried{arith::OrIOp::create(b, so[0], other)};
+                      });
+                  return Carried{tensor::InsertOp::create(b, differing[0],
+                                                          carried[0], part)};
+                })
+          .front();
+  return buildLoop(b, zero, parts.count, one, none,
+                   [&](Value part, ValueRange carried) {
+                     Value other = tensor::ExtractOp::create(b, found, part);
+                     return Carried{arith::OrIOp::create(b, carried[0], other)};
+                   })
+      .front();
+}
+
+Value RadixSort::countParts(Value tensor, Value counts, Value digit,
+                            const Parts &parts, SmallVectorImpl<Value> &place) {
+  return overParts(parts, counts,
+                   [&](Value part, Value begin, Value end, ValueRange carried) {
+                     Value first = getFirstCounter(part);
+                     Value last =
+                         arith::AddIOp::create(b, first, constant(kValues));
+                     Value counts = clear(carried[0], first, last);
+                     return buildLoop(
+                         b, begin, end, constant(1), counts,
+                         [&](Value at, ValueRange carried) {
+                           Value key = getKey(load(tensor, at, place));
+                           Value counter = arith::AddIOp::create(
+                               b, first, getDigit(key, digit));
+                           return Carried{increment(carried[0], counter)};
+                         });
+                   })
+      .front();
+}
+
+/// Elements with a digit begin behind all that have a lower one, and those of a
+/// part behind those of the parts before.
+Value RadixSort::addPartCounts(Value counts, const Parts &parts) {
+  Value zero = constant(0), one = constant(1);
+  Carried carried = {counts, zero};
+  auto add = [&](Value part, Value value, ValueRange carried) {
+    Value at = arith::AddIOp::create(b, getFirstCounter(part), value);
+    Value count = tensor::ExtractOp::create(b, carried[0], at);
+    Value counts = tensor::InsertOp::create(b, carried[1], carried[0], at);
+    return Carried{counts, arith::AddIOp::create(b, carried[1], count)};
+  };
+  return buildLoop(b, zero, constant(kValues), one, carried,
+                   [&](Value value, ValueRange carried) {
+                     return buildLoop(b, zero, parts.count, one, carried,
+                                      [&](Value part, ValueRange carried) {
+                                        return add(part, value, carried);
+                                      });
+                   })
+      .front();
+}
+
+Carried RadixSort::moveParts(ValueRange from, ValueRange to, Value counts,
+                             Value digit, const Parts &parts,
+                             SmallVectorImpl<Value> &place) {
+  counts = countParts(from[0], counts, digit, parts, place);
+  Carried carried(to);
+  carried.push_back(addPartCounts(counts, parts));
+  return overParts(parts, carried,
+                   [&](Value part, Value begin, Value end, ValueRange carried) {
+                     return moveElements(from, carried, begin, end,
+                                         getFirstCounter(part), digit, place);
+                   });
+}
+
+Carried RadixSort::sortLineByThreads(ValueRange tensors,
+                                     SmallVectorImpl<Value> &place,
+                                     Value threads) {
+  Parts parts = divide(threads);
+  Value differing = findDifferences(tensors[0], parts, place);
+  Carried all(tensors);
+  all.push_back(
+      b.empty(OpFoldResult(getFirstCounter(parts.count)), b.getIndexType()));
+  all = overDigits(
+      all,
+      [&](ValueRange, Value digit) -> Value {
+        return arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                     getDigit(differing, digit), constant(0));
+      },
+      [&](ValueRange from, ValueRange to, Value counts, Value digit) {
+        return moveParts(from, to, counts, digit, parts, place);
       });
   all.pop_back();
   return all;

@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Long lines are sorted by digits: RadixSort.cpp. Others are sorted by merging
+// Long lines are sorted by digits: RadixSort.cpp. Where there are fewer of them
+// than threads, threads share each line. Others are sorted by merging
 // runs, from one element on, which is stable and takes the same time for all
 // data. Two copies of a line take turns as source
 // and destination. Two runs of the same length are merged from both ends at
@@ -85,6 +86,7 @@ public:
   Carried sort(ArrayRef<Value> tensors);
 
 private:
+  Carried sortLines(ValueRange tensors);
   Carried sortLine(ValueRange tensors, SmallVectorImpl<Value> &place);
   Carried mergeLine(ValueRange tensors, SmallVectorImpl<Value> &place);
   Carried mergeRuns(ValueRange from, ValueRange to, Value width,
@@ -129,12 +131,43 @@ Carried LineSort::sort(ArrayRef<Value> tensors) {
   Carried all(tensors);
   for (Value tensor : tensors)
     all.push_back(b.empty(b.dims(tensor), b.getElementType(tensor)));
-  all = lines.overLines(all,
-                        [&](ValueRange tensors, SmallVectorImpl<Value> &place) {
-                          return sortLine(tensors, place);
-                        });
+  all = sortLines(all);
   all.truncate(tensors.size());
   return all;
+}
+
+/// Threads share the lines, or each of them where they are long and fewer than
+/// threads.
+Carried LineSort::sortLines(ValueRange tensors) {
+  auto overLines = [&] {
+    return lines.overLines(
+        tensors, [&](ValueRange tensors, SmallVectorImpl<Value> &place) {
+          return sortLine(tensors, place);
+        });
+  };
+  std::optional<int64_t> least = leastToSortByThreads(b.getElementType(data));
+  int64_t known = b.getType(data).getDimSize(axis);
+  if (!least || (!ShapedType::isDynamic(known) && known < *least))
+    return overLines();
+  using P = arith::CmpIPredicate;
+  Value threads = countThreads(b);
+  Value isLong = arith::CmpIOp::create(b, P::uge, size, constant(*least));
+  Value areFew = arith::CmpIOp::create(b, P::ult, lines.count(), threads);
+  auto conditional =
+      scf::IfOp::create(b, tensors.getTypes(),
+                        arith::AndIOp::create(b, isLong, areFew), true, true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(conditional.thenBlock());
+  RadixSort radix(b, data, axis, isDescending);
+  LineLoops inOrder(b, data, axis, kCost, /*isShared=*/false);
+  scf::YieldOp::create(
+      b, inOrder.overLines(
+             tensors, [&](ValueRange tensors, SmallVectorImpl<Value> &place) {
+               return radix.sortLineByThreads(tensors, place, threads);
+             }));
+  b.setInsertionPointToStart(conditional.elseBlock());
+  scf::YieldOp::create(b, overLines());
+  return llvm::to_vector_of<Value>(conditional.getResults());
 }
 
 /// Sorts a line by digits where it is long, otherwise by merging.

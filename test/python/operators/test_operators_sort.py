@@ -184,3 +184,40 @@ def test_sorts_share_threads():
         set_num_threads(count)
         result = np.from_dlpack(main(data))
         np.testing.assert_array_equal(result, np.argsort(data, kind="stable"))
+
+
+def test_few_long_lines_share_threads(load, write, tensor):
+    """Threads divide a line where there are fewer lines than threads."""
+    from relax_mlir.runtime import set_num_threads
+
+    rng = np.random.default_rng(0)
+    for dtype in ("float32", "int64", "uint16"):
+        x = tensor(("n", "m"), dtype, name="x")
+        main = load(write(lambda x: op.tuple(op.sort(x), op.argsort(x), op.argsort(x, 1, True)), x))
+        # Around the sizes from which lines are divided, into two parts and more.
+        for shape in ((1, 32767), (1, 32768), (2, 32769), (1, 49151), (1, 100_003)):
+            few = numbers(shape, dtype, shape[1])
+            wide = (1000 * rng.standard_normal(shape)).astype("int64")
+            wide = (wide << 40 if dtype == "int64" else wide).astype(dtype)
+            for data in (few, wide, np.sort(wide), np.full(shape, 3, dtype)):
+                given = data.astype("int64") if dtype == "uint16" else data
+                values, order = sort_of_torch(given, 1, False)
+                down = sort_of_torch(given, 1, True)[1]
+                for count in (1, 2, 3):
+                    set_num_threads(count)
+                    found, places, places_down = map(np.from_dlpack, main(data))
+                    np.testing.assert_array_equal(found, values)
+                    np.testing.assert_array_equal(np.signbit(found), np.signbit(values))
+                    np.testing.assert_array_equal(places, order)
+                    np.testing.assert_array_equal(places_down, down)
+
+
+@pytest.mark.parametrize("shape", [(70_001,), (40_000, 1), (1, 40_000)])
+def test_a_long_line_of_known_size_shares_threads(run, shape):
+    from relax_mlir.runtime import set_num_threads
+
+    axis = shape.index(max(shape))
+    x = np.random.default_rng(0).integers(-50, 50, shape)
+    set_num_threads(5)
+    result = run(lambda x: op.argsort(x, axis, dtype="int64"), x)
+    np.testing.assert_array_equal(result, np.argsort(x, axis, kind="stable"))

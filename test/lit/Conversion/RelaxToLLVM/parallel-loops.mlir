@@ -133,6 +133,29 @@ func.func private @blocks(%y: memref<?xf32>, %n: index) {
 
 // -----
 
+// Where a loop is known to be independent, iterations may write at places that they compute. A region stands
+// for the number of threads.
+// CHECK-LABEL: func.func private @places(
+// CHECK-NOT: scf.execute_region
+// CHECK: %[[THREADS:.*]] = llvm.call @relax_num_threads_get() : () -> i32
+// CHECK: arith.index_cast %[[THREADS]] : i32 to index
+// CHECK: llvm.call @relax_parallel_for
+// CHECK-LABEL: func.func private @places.parallel(
+func.func private @places(%x: memref<?xindex>, %y: memref<?xindex>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %threads = scf.execute_region -> index no_inline {
+    scf.yield %c1 : index
+  } {relax.loop = "threads"}
+  scf.for %i = %c0 to %threads step %c1 {
+    %place = memref.load %x[%i] : memref<?xindex>
+    memref.store %i, %y[%place] : memref<?xindex>
+  } {relax.grain = 1 : i64, relax.loop = "independent"}
+  return
+}
+
+// -----
+
 // CHECK-LABEL: func.func private @transposed(
 // CHECK-NOT: relax_parallel_for
 func.func private @transposed(%y: memref<?x?xf32>, %n: index) {
