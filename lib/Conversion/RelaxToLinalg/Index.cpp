@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Float8.h"
+#include "Lines.h"
 #include "Support.h"
 
 #include "relax-mlir/Conversion/KernelBuilder.h"
@@ -474,6 +475,11 @@ namespace {
 /// Goes over the elements of `updates`, in row-major order. Threads may share
 /// the columns where they stay what they are: then blocks of them are
 /// outermost.
+///
+/// Many updates of a vector are divided into parts, which threads share. Each
+/// part has a vector of its own, and these are added to the tensor in their
+/// order. Sizes alone say how many there are, so the number of threads changes
+/// no bit of a sum of floats.
 struct ScatterBuilder {
   KernelBuilder &b;
   Value updates;
@@ -493,6 +499,8 @@ struct ScatterBuilder {
   /// The columns that are updated now: `first`, if there is one, and a number
   /// in [begin, end).
   Value firstColumn = {}, beginColumn = {}, endColumn = {};
+  /// The part whose vector is updated now, if there are parts.
+  Value part = {};
 
   Value build(Value tensor);
 
@@ -501,6 +509,17 @@ private:
 
   /// Columns of a block.
   static constexpr int64_t kColumns = 128;
+  /// A part has so many updates at least, and as many for each element of the
+  /// vector that it takes.
+  static constexpr int64_t kPartUpdates = 1 << 14, kUpdatesOfElement = 16,
+                           kMostParts = 64;
+
+  /// Whether there may be updates for several parts.
+  bool hasParts(Value tensor);
+  /// Updates a vector by parts where there are several.
+  Value buildParts(Value tensor);
+  /// A matrix whose rows are the vectors of so many parts.
+  Value updateParts(Value tensor, Value count);
 
   /// Updates columns `first` + [begin, end).
   Value buildColumns(Value tensor, Value first, Value begin, Value end);
@@ -531,6 +550,8 @@ Value ScatterBuilder::build(Value tensor) {
   Value zero = arith::ConstantIndexOp::create(b, 0);
   int64_t rank = b.getRank(updates);
   Value size = rank == 0 ? Value() : b.dimValue(updates, rank - 1);
+  if (hasParts(tensor))
+    return buildParts(tensor);
   if (!keepsColumns || b.isOnDevice())
     return buildColumns(tensor, Value(), zero, size);
   Value one = arith::ConstantIndexOp::create(b, 1);
@@ -548,6 +569,75 @@ Value ScatterBuilder::build(Value tensor) {
   }
   Value rest = arith::MulIOp::create(b, blocks, width);
   return buildColumns(loop.getResult(0), Value(), rest, size);
+}
+
+bool ScatterBuilder::hasParts(Value tensor) {
+  Type element = b.getElementType(tensor);
+  bool isWhole = element.getIntOrFloatBitWidth() >= 8 && !isFloat8(element);
+  // Products may leave the range of floats in another order.
+  if (b.isOnDevice() || !isWhole || b.getRank(tensor) != 1 ||
+      b.getRank(updates) != 1 || depth != 1 || reduction == "update" ||
+      reduction == "mul")
+    return false;
+  int64_t count = b.getType(updates).getDimSize(0),
+          size = b.getType(tensor).getDimSize(0);
+  int64_t least = kPartUpdates;
+  if (!ShapedType::isDynamic(size))
+    least = std::max(least, kUpdatesOfElement * size);
+  return ShapedType::isDynamic(count) || count >= 2 * least;
+}
+
+Value ScatterBuilder::updateParts(Value tensor, Value count) {
+  ScalarBuilder s = b.scalars();
+  Type type = b.getElementType(tensor);
+  // A zero that is added to -0 is negative, too, so it changes nothing.
+  Value start = reduction == "min"   ? s.identity(Identity::Highest, type)
+                : reduction == "max" ? s.identity(Identity::Lowest, type)
+                                     : s.constant(type, -0.0);
+  Value vectors = b.fill(start, b.empty({count, b.dim(tensor, 0)}, type));
+  Value zero = index(s, 0), one = index(s, 1), size = b.dimValue(updates, 0);
+  Value length = arith::CeilDivUIOp::create(b, size, count);
+  Carried updated = mlir::relax::buildLoop(
+      b, zero, count, one, vectors, [&](Value at, ValueRange carried) {
+        Value begin = arith::MulIOp::create(b, at, length);
+        Value end = arith::MinUIOp::create(
+            b, arith::AddIOp::create(b, begin, length), size);
+        part = at;
+        Value vectors = buildColumns(carried[0], Value(), begin, end);
+        part = Value();
+        return Carried{vectors};
+      });
+  makeParallel(b, updated[0].getDefiningOp());
+  return updated[0];
+}
+
+Value ScatterBuilder::buildParts(Value tensor) {
+  ScalarBuilder s = b.scalars();
+  Value zero = index(s, 0), size = b.dimValue(updates, 0);
+  Value least =
+      arith::MaxUIOp::create(b,
+                             arith::MulIOp::create(b, b.dimValue(tensor, 0),
+                                                   index(s, kUpdatesOfElement)),
+                             index(s, kPartUpdates));
+  Value count = arith::MinUIOp::create(
+      b, arith::DivUIOp::create(b, size, least), index(s, kMostParts));
+  Value hasSeveral =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, count, index(s, 1));
+  auto conditional =
+      scf::IfOp::create(b, tensor.getType(), hasSeveral, true, true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(conditional.thenBlock());
+  Type type = b.getElementType(tensor);
+  SmallVector<int64_t> parts = {0};
+  Value sum =
+      b.compute(updateParts(tensor, count), tensor,
+                {b.identityMap(2), b.dropMap(2, parts)}, parts, [&](S s, V e) {
+                  return combine(s, reduction, e[1], e[0], type);
+                });
+  scf::YieldOp::create(b, sum);
+  b.setInsertionPointToStart(conditional.elseBlock());
+  scf::YieldOp::create(b, buildColumns(tensor, Value(), zero, size));
+  return conditional.getResult(0);
 }
 
 Value ScatterBuilder::buildLoop(Value tensor, int64_t axis,
@@ -601,6 +691,8 @@ Value ScatterBuilder::updateInside(Value tensor, SmallVector<Value> &indices) {
   ScalarBuilder s = b.scalars();
   SmallVector<std::pair<Value, Value>> checks;
   SmallVector<Value> place = getPlace(s, indices, checks);
+  if (part)
+    place.insert(place.begin(), part);
   Value isInside = arith::ConstantIntOp::create(s, s.getI1Type(), 1);
   for (auto [i, size] : checks)
     isInside = arith::AndIOp::create(

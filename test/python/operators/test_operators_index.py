@@ -295,6 +295,54 @@ def test_scatter_elements(run, reduction, axis, dtype):
     np.testing.assert_allclose(result, expected.numpy().astype(dtype), rtol=2e-3)
 
 
+@pytest.mark.parametrize("reduction", ["update", *REDUCE])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int32"])
+def test_scatter_of_many_into_a_vector(load, write, tensor, reduction, dtype):
+    """Parts of the updates are added up by themselves: the same for any number of threads."""
+    if reduction == "mean" and dtype == "int32":
+        pytest.skip("PyTorch rounds another way")
+    params = [
+        tensor(("n",), dtype),
+        tensor(("m",), "int64", name="i"),
+        tensor(("m",), dtype, name="u"),
+    ]
+    main = load(write(lambda x, i, u: op.scatter_elements(x, i, u, 0, reduction), *params))
+    rng = np.random.default_rng(0)
+    # One part, two, three of which the last one is short, and many.
+    for size, count in ((1000, 32767), (1024, 32768), (7, 49153), (3, 200_001)):
+        x = rng.standard_normal(size).astype(dtype)
+        i = rng.integers(-size, size + 1, count)  # some are outside
+        u = rng.integers(-1, 2, count).astype(dtype)
+        if reduction in ("min", "max"):
+            x, u = 100 * x, (1000 * rng.standard_normal(count)).astype(dtype)
+        inside = i < size
+        places, updates = i[inside] % size, u[inside]
+        if reduction == "update":
+            expected = x.copy()
+            expected[places] = updates
+        else:
+            expected = torch.from_numpy(x.astype("float64")).scatter_reduce(
+                0,
+                torch.from_numpy(places),
+                torch.from_numpy(updates.astype("float64")),
+                REDUCE[reduction],
+            )
+        found = []
+        for threads in (1, 2, 3):
+            relax.runtime.set_num_threads(threads)
+            found.append(np.from_dlpack(main(x, i, u)))
+        np.testing.assert_allclose(found[0], np.asarray(expected).astype(dtype), 2e-2, 1e-2)
+        assert found[0].tobytes() == found[1].tobytes() == found[2].tobytes()
+
+
+def test_scatter_into_a_vector_keeps_what_has_no_update(run):
+    """Adding the sums of parts changes no sign of a zero, and no infinity."""
+    x = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.5], "float32")
+    i, u = np.full(50_000, 5), np.ones(50_000, "float32")
+    result = run(lambda x, i, u: op.scatter_elements(x, i, u, 0, "add"), x, i, u)
+    assert result.tobytes() == np.array([*x[:5], 50_001.5], "float32").tobytes()
+
+
 def test_scatter_out_of_range(run):
     x, i = np.zeros(3, "float32"), np.array([5, -4, -1, 1, 1])
     u = np.arange(1, 6, dtype="float32")
