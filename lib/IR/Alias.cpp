@@ -241,9 +241,11 @@ void AliasInfo::visitOp(Operation &op) {
 // Questions
 //===----------------------------------------------------------------------===//
 
-/// The function or closure in whose body a value is defined.
+/// The function or closure in whose body a value is defined. The block of an
+/// argument may be empty where that is for another verifier to report.
 static Operation *functionOf(Value value) {
-  return getFunctionAround(&value.getParentBlock()->front());
+  Operation *parent = value.getParentBlock()->getParentOp();
+  return isa<FuncOp, ClosureOp>(parent) ? parent : getFunctionAround(parent);
 }
 
 bool AliasInfo::mayAlias(unsigned lhs, unsigned rhs) const {

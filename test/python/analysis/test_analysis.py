@@ -11,6 +11,7 @@ import relax_mlir as relax
 from mlir import ir
 from relax_mlir import IRModule, analysis, op, transform
 from relax_mlir.analysis import BaseCheckResult, var_name
+from relax_mlir.core.context import current_context
 from relax_mlir.dialects import relax as ops
 from relax_mlir.script import ir as I  # noqa: N812
 from relax_mlir.script import tir as T  # noqa: N812
@@ -390,6 +391,29 @@ def test_well_formed_takes_modules_and_says_yes(two_blocks: IRModule) -> None:
     }"""
     assert [found.rule for found in analysis.well_formed(impure)] == ["DR15"]
     assert analysis.well_formed(impure, check_struct_info=False) == []
+
+
+def test_well_formed_takes_regions_without_ends() -> None:
+    """A pass may leave a call whose operand is of a closure that it has emptied."""
+    with current_context():
+        mod = ir.Module.parse("""
+        relax.func @main() -> !relax.object {
+          %0 = "relax.closure"() <{arg_names = ["a"]}> ({
+          ^bb0(%self: !relax.func<(!relax.object) -> !relax.object, pure>, %a: !relax.object):
+            relax.return %a : !relax.object
+          }) : () -> !relax.func<(!relax.object) -> !relax.object, pure>
+          %1 = relax.null_value
+          %2 = relax.call_inplace_packed "f"(%1) inplace [0] : (!relax.object) -> !relax.object
+          relax.return %2 : !relax.object
+        }""")
+        closure, _, call, _ = mod.body.operations[0].regions[0].blocks[0].operations
+        (block,) = closure.regions[0].blocks
+        block.operations[0].operation.erase()
+        call.operation.operands[0] = block.arguments[1]
+        messages = [str(found) for found in analysis.well_formed(mod)]
+    assert "expected each of its blocks to end with a terminator" in messages[1]
+    assert "but a closure does not own what it captures" in messages[2]
+    assert "operand 0 is not in scope here" in messages[3]
 
 
 # -- kernels --------------------------------------------------------------------------------------
