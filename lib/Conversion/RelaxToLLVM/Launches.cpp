@@ -143,7 +143,8 @@ LogicalResult LaunchLowering::lower(gpu::LaunchFuncOp op) {
   auto func = op->getParentOfType<func::FuncOp>();
   VDeviceAttr device = func ? getKernelDevice(func) : VDeviceAttr();
   auto found = images.find(op.getKernelModuleName());
-  if (!device || found == images.end())
+  auto deviceType = device ? getDLDeviceType(device) : std::nullopt;
+  if (!deviceType || found == images.end())
     return op.emitOpError() << "expected a kernel of a device";
   ImplicitLocOpBuilder builder(op.getLoc(), op);
   FailureOr<SmallVector<Value>> parameters = getParameters(builder, op);
@@ -171,7 +172,7 @@ LogicalResult LaunchLowering::lower(gpu::LaunchFuncOp op) {
       {runtime.site(builder, ("kernel '" + name + "'").str(), "", ""),
        runtime.cache(builder), handle, runtime.string(builder, image.text),
        runtime.string(builder, op.getKernelName().getValue()),
-       i32(builder, *getDLDeviceType(device)), i32(builder, device.getDevId()),
+       i32(builder, *deviceType), i32(builder, device.getDevId()),
        makeArray(builder, func, sizes), makeArray(builder, func, *parameters),
        i32(builder, parameters->size()),
        runtime.string(builder, getKinds(*parameters))});
