@@ -164,6 +164,23 @@ SmallVector<Value> RowVectors::emitAt(IndexBuilder &b, const Loop &loop,
   return results;
 }
 
+/// The places of the accumulators, and then of the flags, of `count` vectors
+/// among `size` of `unroll` vectors.
+static SmallVector<unsigned> getPlaces(unsigned size, unsigned numReductions,
+                                       unsigned unroll, unsigned count) {
+  SmallVector<unsigned> places;
+  auto take = [&](unsigned first, unsigned number) {
+    llvm::append_range(places, llvm::seq(first, first + number));
+  };
+  unsigned numAccumulators = numReductions * unroll;
+  for (unsigned first = 0; first < numAccumulators; first += unroll)
+    take(first, count);
+  for (unsigned first = numAccumulators; first < size;
+       first += getNumFlags(unroll))
+    take(first, getNumFlags(count));
+  return places;
+}
+
 SmallVector<Value> RowVectors::emitElements(IndexBuilder &b, const Loop &loop,
                                             RowGroup &group,
                                             Positions positions,
@@ -186,19 +203,9 @@ SmallVector<Value> RowVectors::emitElements(IndexBuilder &b, const Loop &loop,
                  return emitAt(inside, loop, group, positions, start, unroll,
                                Value(), values);
                });
-  // The places of the accumulators, and then of the flags, of so many vectors.
-  auto getPlaces = [&](unsigned count) {
-    SmallVector<unsigned> places;
-    for (unsigned reduction = 0; reduction < numReductions; ++reduction)
-      llvm::append_range(
-          places, llvm::seq(reduction * unroll, reduction * unroll + count));
-    for (unsigned place = numReductions * unroll; place < results.size();
-         place += getNumFlags(unroll))
-      llvm::append_range(places, llvm::seq(place, place + getNumFlags(count)));
-    return places;
-  };
   auto addTo = [&](unsigned count, auto emit) {
-    SmallVector<unsigned> places = getPlaces(count);
+    SmallVector<unsigned> places =
+        getPlaces(results.size(), numReductions, unroll, count);
     SmallVector<Value> values = emit(llvm::map_to_vector(
         places, [&](unsigned place) { return results[place]; }));
     for (auto [place, value] : llvm::zip_equal(places, values))
