@@ -595,18 +595,17 @@ Value ScatterBuilder::updateParts(Value tensor, Value count) {
                 : reduction == "max" ? s.identity(Identity::Lowest, type)
                                      : s.constant(type, -0.0);
   Value vectors = b.fill(start, b.empty({count, b.dim(tensor, 0)}, type));
-  Value zero = index(s, 0), one = index(s, 1), size = b.dimValue(updates, 0);
+  Value size = b.dimValue(updates, 0);
   Value length = arith::CeilDivUIOp::create(b, size, count);
-  Carried updated = mlir::relax::buildLoop(
-      b, zero, count, one, vectors, [&](Value at, ValueRange carried) {
-        Value begin = arith::MulIOp::create(b, at, length);
-        Value end = arith::MinUIOp::create(
-            b, arith::AddIOp::create(b, begin, length), size);
-        part = at;
-        Value vectors = buildColumns(carried[0], Value(), begin, end);
-        part = Value();
-        return Carried{vectors};
-      });
+  Carried updated =
+      buildPartLoop(b, size, count, length, vectors,
+                    [&](Value at, Value begin, Value end, ValueRange carried) {
+                      part = at;
+                      Value vectors =
+                          buildColumns(carried[0], Value(), begin, end);
+                      part = Value();
+                      return Carried{vectors};
+                    });
   makeParallel(b, updated[0].getDefiningOp());
   return updated[0];
 }

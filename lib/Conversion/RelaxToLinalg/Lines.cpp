@@ -29,6 +29,20 @@ mlir::relax::buildLoop(KernelBuilder &b, Value begin, Value end, Value step,
   return llvm::to_vector_of<Value>(loop.getResults());
 }
 
+Carried mlir::relax::buildPartLoop(
+    KernelBuilder &b, Value size, Value count, Value length, ValueRange carried,
+    llvm::function_ref<Carried(Value, Value, Value, ValueRange)> body) {
+  Value zero = arith::ConstantIndexOp::create(b, 0);
+  Value one = arith::ConstantIndexOp::create(b, 1);
+  return buildLoop(b, zero, count, one, carried,
+                   [&](Value part, ValueRange carried) {
+                     Value begin = arith::MulIOp::create(b, part, length);
+                     Value end = arith::MinUIOp::create(
+                         b, arith::AddIOp::create(b, begin, length), size);
+                     return body(part, begin, end, carried);
+                   });
+}
+
 static void setLoopKind(KernelBuilder &b, Operation *loop, StringRef kind,
                         int64_t grain) {
   MLIRContext *context = b.getContext();

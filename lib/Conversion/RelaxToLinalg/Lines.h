@@ -27,6 +27,13 @@ Carried buildLoop(KernelBuilder &b, Value begin, Value end, Value step,
                   ValueRange carried,
                   llvm::function_ref<Carried(Value, ValueRange)> body);
 
+/// A loop over `count` parts of `size` elements, all but the last ones of which
+/// have `length`. `body` gets the number of a part, where it begins and ends,
+/// and what the loop carries.
+Carried buildPartLoop(
+    KernelBuilder &b, Value size, Value count, Value length, ValueRange carried,
+    llvm::function_ref<Carried(Value, Value, Value, ValueRange)> body);
+
 /// Has threads share a loop of which no iteration sees what another one writes,
 /// at least `grain` iterations each.
 void makeParallel(KernelBuilder &b, Operation *loop, int64_t grain = 1);

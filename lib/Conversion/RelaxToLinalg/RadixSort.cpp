@@ -252,13 +252,7 @@ RadixSort::Parts RadixSort::divide(Value threads) {
 Carried RadixSort::overParts(const Parts &parts, ValueRange carried,
                              PartBody body) {
   Carried results =
-      buildLoop(b, constant(0), parts.count, constant(1), carried,
-                [&](Value part, ValueRange carried) {
-                  Value begin = arith::MulIOp::create(b, part, parts.length);
-                  Value end = arith::MinUIOp::create(
-                      b, arith::AddIOp::create(b, begin, parts.length), size);
-                  return body(part, begin, end, carried);
-                });
+      buildPartLoop(b, size, parts.count, parts.length, carried, body);
   makeIndependent(b, results.front().getDefiningOp());
   return results;
 }
