@@ -175,9 +175,8 @@ void MatmulEmitter::fetchPart(IndexBuilder &b, Panels &panels, Value next,
   int64_t width = blocking.columns();
   Value tiles = b.ceilDiv(rows, b.index(blocking.rows));
   Value number = b.floorDiv(row, b.index(blocking.rows));
-  Value step = b.floorDiv(b.index(width), tiles);
-  panels.aheadStep = b.max(b.min(step, b.index(lanes)), b.index(1));
-  // Parts of many tiles overlap, as each has an element for a step at least.
+  panels.aheadStep = b.min(b.ceilDiv(b.index(width), tiles), b.index(lanes));
+  // Parts overlap, as each has whole elements for a step.
   Value first = b.floorDiv(b.mul(number, b.mul(depth, width)), tiles);
   Value last = b.mul(depth, b.sub(b.index(width), panels.aheadStep));
   panels.ahead = b.add(next, b.min(first, last));
