@@ -294,12 +294,11 @@ void MatmulEmitter::emitTask(IndexBuilder &b, const RightMatrix &right,
           prefetchResult(
               b, {batch, b.add(row, i), b.add(column, j), /*mask=*/Value()});
         });
-        emitPackedTile(b, panels, scratch, sums, depth, isFirst, tileColumns);
+        Tile tile = {batch, b.add(row, i), b.add(column, j), tileRows,
+                     tileColumns};
+        emitPackedTile(b, panels, scratch, sums, depth, isFirst, tile);
         b.branch(isLast, [&](IndexBuilder &b) {
-          finishTile(
-              b,
-              {batch, b.add(row, i), b.add(column, j), tileRows, tileColumns},
-              width, scratch, sums);
+          finishTile(b, tile, width, scratch, sums);
         });
       });
     });
@@ -310,11 +309,40 @@ void MatmulEmitter::emitTask(IndexBuilder &b, const RightMatrix &right,
     b.loop(zero, blocks.depthBlocks, 1, computeBlock);
 }
 
-/// Adds products of two panels to the sums of a tile, as many vectors as the
-/// result has.
+/// The numbers of rows or columns that tiles have along a dimension, in whole
+/// units and ascending. Of a known dimension only the last tile may be smaller.
+static SmallVector<int64_t> getTileSizes(Value dimension, int64_t whole,
+                                         int64_t unit) {
+  SmallVector<int64_t> sizes;
+  if (std::optional<int64_t> size = getConstantIntValue(dimension))
+    sizes.push_back(llvm::alignTo(*size % whole, unit));
+  else
+    for (int64_t size = unit; size < whole; size += unit)
+      sizes.push_back(size);
+  llvm::erase(sizes, 0);
+  if (!llvm::is_contained(sizes, whole))
+    sizes.push_back(whole);
+  return sizes;
+}
+
+/// Emits code for each of some sizes; the first one that is large enough runs.
+static void
+branchBySize(IndexBuilder &b, Value size, ArrayRef<int64_t> sizes,
+             llvm::function_ref<void(IndexBuilder &, int64_t)> emit) {
+  if (sizes.size() == 1)
+    return emit(b, sizes[0]);
+  b.branch(
+      b.isAtMost(size, sizes[0]), [&](IndexBuilder &b) { emit(b, sizes[0]); },
+      [&](IndexBuilder &b) {
+        branchBySize(b, size, sizes.drop_front(), emit);
+      });
+}
+
+/// Adds products of two panels to the sums of a tile, as many rows and vectors
+/// as the result has.
 void MatmulEmitter::emitPackedTile(IndexBuilder &b, const Panels &panels,
                                    Value scratch, Value sums, Value depth,
-                                   Value isFirst, Value columns) {
+                                   Value isFirst, const Tile &tile) {
   int64_t width = blocking.columns();
   auto fetch = [&](IndexBuilder &b, const Step &k) {
     Value place = b.mul(b.add(panels.ahead, k, panels.aheadStep),
@@ -322,9 +350,9 @@ void MatmulEmitter::emitPackedTile(IndexBuilder &b, const Panels &panels,
     memref::PrefetchOp::create(b, panels.rhs.base, place, /*isWrite=*/false,
                                /*localityHint=*/2, /*isDataCache=*/true);
   };
-  auto compute = [&](IndexBuilder &b, int64_t vectors) {
-    SmallVector<Value> tile = computeTile(
-        b, blocking.rows, vectors, depth,
+  auto compute = [&](IndexBuilder &b, int64_t rows, int64_t vectors) {
+    SmallVector<Value> results = computeTile(
+        b, rows, vectors, depth,
         [&](IndexBuilder &b, int64_t i, const Step &k) -> Value {
           Value column = b.add(panels.lhs.offset, k, blocking.rows);
           return loadStep(b, panels.lhs, b.add(column, i));
@@ -337,7 +365,7 @@ void MatmulEmitter::emitPackedTile(IndexBuilder &b, const Panels &panels,
                    : &MatmulEmitter::multiplyAdd,
         panels.ahead ? Prefetch(fetch) : Prefetch());
     auto store = [&](IndexBuilder &b, bool isAdded) {
-      for (auto [index, sum] : llvm::enumerate(tile)) {
+      for (auto [index, sum] : llvm::enumerate(results)) {
         int64_t i = index / vectors, j = index % vectors;
         Value offset = b.add(sums, i * width + j * lanes), result = sum;
         if (!panels.offsets.empty())
@@ -352,26 +380,30 @@ void MatmulEmitter::emitPackedTile(IndexBuilder &b, const Panels &panels,
         [&](IndexBuilder &b) { store(b, true); });
   };
   std::optional<int64_t> few = countFewColumns();
-  std::function<void(IndexBuilder &, int64_t)> choose = [&](IndexBuilder &b,
-                                                            int64_t vectors) {
-    auto computeWhole = [&](IndexBuilder &b) { compute(b, vectors); };
+  auto computeColumns = [&](IndexBuilder &b, int64_t rows, int64_t vectors) {
+    auto computeWhole = [&](IndexBuilder &b) { compute(b, rows, vectors); };
     auto computeFew = [&](IndexBuilder &b) {
       if (vectors > 1)
-        compute(b, vectors - 1);
+        compute(b, rows, vectors - 1);
       emitFewColumns(b, panels, scratch, sums, depth, isFirst,
-                     b.index(*few / lanes * lanes), columns);
+                     b.index(*few / lanes * lanes), tile.columns);
     };
-    bool hasFew = few && *few / lanes == vectors - 1;
+    if (!few || *few / lanes != vectors - 1)
+      return computeWhole(b);
     if (vectors == blocking.vectors)
-      return hasFew
-                 ? b.branch(b.isAtMost(columns, *few), computeFew, computeWhole)
-                 : computeWhole(b);
-    b.branch(
-        b.isAtMost(columns, vectors * lanes),
-        [&](IndexBuilder &b) { hasFew ? computeFew(b) : computeWhole(b); },
-        [&](IndexBuilder &b) { choose(b, vectors + 1); });
+      return b.branch(b.isAtMost(tile.columns, *few), computeFew, computeWhole);
+    computeFew(b);
   };
-  choose(b, 1);
+  auto computeRows = [&](IndexBuilder &b, int64_t rows) {
+    branchBySize(b, tile.columns, getTileSizes(problem.n, width, lanes),
+                 [&](IndexBuilder &b, int64_t columns) {
+                   computeColumns(b, rows, columns / lanes);
+                 });
+  };
+  // Code for each number of rows that there may be would be much.
+  int64_t unit = getConstantIntValue(problem.m) ? 1 : blocking.rows;
+  branchBySize(b, tile.rows, getTileSizes(problem.m, blocking.rows, unit),
+               computeRows);
 }
 
 /// The columns of the last tile, if there are only a few of them in its last

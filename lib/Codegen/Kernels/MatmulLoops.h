@@ -185,7 +185,7 @@ private:
                  Value rows, Value depth);
   void prefetchResult(IndexBuilder &b, const MatmulProblem::Place &place);
   void emitPackedTile(IndexBuilder &b, const Panels &panels, Value scratch,
-                      Value sums, Value depth, Value isFirst, Value columns);
+                      Value sums, Value depth, Value isFirst, const Tile &tile);
   std::optional<int64_t> countFewColumns() const;
   void emitFewColumns(IndexBuilder &b, const Panels &panels, Value scratch,
                       Value sums, Value depth, Value isFirst, Value begin,

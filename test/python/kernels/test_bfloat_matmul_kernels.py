@@ -75,6 +75,13 @@ def test_constants(exec_mode: str, k: int, n: int) -> None:
         check(result, x, y)
 
 
+@pytest.mark.parametrize(("m", "n"), [(13, 40), (49, 97)])
+def test_known_sizes(exec_mode: str, m: int, n: int) -> None:
+    x, y = random(m, 70), random(70, n)
+    check(run(product, ((m, "k"), ("k", n)), exec_mode, x, y), x, y)
+    check(run(lambda x: product(x, const(y)), ((m, 70),), exec_mode, x), x, y)
+
+
 @pytest.mark.parametrize("m", [1, 5, 64])
 def test_epilogue(exec_mode: str, m: int) -> None:
     """What follows is computed of sums of float32, and rounded once."""

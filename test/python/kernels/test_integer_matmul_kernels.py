@@ -195,6 +195,17 @@ def test_bytes_of_any_signs(features: str, dtypes: tuple[str, str], m: int, n: i
 
 
 @pytest.mark.parametrize("features", FEATURES)
+@pytest.mark.parametrize(("m", "n"), [(13, 40), (49, 97)])
+def test_known_sizes(exec_mode: str, features: str, m: int, n: int) -> None:
+    x, y = numbers(m, 70, dtype="uint8"), numbers(70, n, dtype="int8")
+    expected = x.astype("int32") @ y.astype("int32")
+    result = run(wide, ((m, "k"), ("k", n)), exec_mode, x, y, features=features)
+    np.testing.assert_array_equal(result, expected)
+    result = run(lambda x: wide(x, const(y)), ((m, 70),), exec_mode, x, features=features)
+    np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize("features", FEATURES)
 @pytest.mark.parametrize("dtypes", list(itertools.product(["int8", "uint8"], repeat=2)))
 @pytest.mark.parametrize(("k", "n"), [(1, 60), (65, 130), (1900, 24), (3, 7)])
 def test_constants_of_any_signs(features: str, dtypes: tuple[str, str], k: int, n: int) -> None:

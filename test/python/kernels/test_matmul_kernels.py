@@ -244,6 +244,15 @@ def test_static_sizes(m, static):
         check(MATRICES[form], sizes, static=[(d, sizes[d]) for d in static])
 
 
+@pytest.mark.parametrize(("m", "n"), [(17, 48), (13, 50), (49, 80), (302, 97), (16, 40)])
+def test_last_tiles_of_known_sizes(m, n):
+    """Of rows and columns there is code for the last tile."""
+    for form in ("plain", "left_transposed", "right_transposed"):
+        check(MATRICES[form], {"k": 33}, static=[("m", m), ("n", n)])
+    check(MATRICES["plain"], {"n": n, "k": 800}, static=[("m", m)], steps=[("add", "mn")])
+    check(BATCHES["batch"], {"b": 2, "k": 20}, static=[("m", m), ("n", n)])
+
+
 @pytest.mark.parametrize("static", ["m", "n", "k", "mn", "nk", "mk", "mnk"])
 def test_sizes_known_to_be_one(static):
     sizes = {"m": 20, "n": 50, "k": 33} | dict.fromkeys(static, 1)
