@@ -44,7 +44,55 @@ static math::ErfOp matchOnePlusErf(Operation *op) {
   return {};
 }
 
+/// x where an operation computes x / 2 * (1 + erf(x / sqrt(2))), and nothing
+/// else needs the error function.
+static Value matchGelu(Operation *op) {
+  auto isProduct = [](Value product, Value x, double factor) {
+    auto mul = product.getDefiningOp<arith::MulFOp>();
+    auto isFactor = [&](Value value) {
+      APFloat number(0.0);
+      return matchPattern(value, m_ConstantFloat(&number)) &&
+             number.convertToDouble() == factor;
+    };
+    return mul && ((mul.getLhs() == x && isFactor(mul.getRhs())) ||
+                   (mul.getRhs() == x && isFactor(mul.getLhs())));
+  };
+  auto product = dyn_cast<arith::MulFOp>(op);
+  if (!product || !getElementTypeOrSelf(product.getType()).isF32())
+    return {};
+  for (auto [half, gate] : {std::pair(product.getLhs(), product.getRhs()),
+                            std::pair(product.getRhs(), product.getLhs())}) {
+    math::ErfOp erf = matchOnePlusErf(gate.getDefiningOp());
+    auto scaled =
+        erf ? erf.getOperand().getDefiningOp<arith::MulFOp>() : arith::MulFOp();
+    if (!scaled || !gate.hasOneUse())
+      continue;
+    for (Value x : scaled->getOperands())
+      if (isProduct(scaled, x, float(M_SQRT1_2)) && isProduct(half, x, 0.5))
+        return x;
+  }
+  return {};
+}
+
+/// Whether a value is only used rounded to bf16.
+static bool isRoundedToBF16(Value value) {
+  return llvm::all_of(value.getUsers(), [](Operation *user) {
+    return isa<arith::TruncFOp>(user) &&
+           getElementTypeOrSelf(user->getResult(0).getType()).isBF16();
+  });
+}
+
 using Function = Value (*)(MathBuilder &, ValueRange);
+
+namespace {
+/// What computes the result of an operation, and of which values.
+struct Approximation {
+  Function function = nullptr;
+  SmallVector<Value> operands = {};
+
+  explicit operator bool() const { return function; }
+};
+} // namespace
 
 template <Value (*buildOf)(MathBuilder &, Value)>
 static Value buildUnary(MathBuilder &b, ValueRange operands) {
@@ -55,13 +103,10 @@ static Value buildPower(MathBuilder &b, ValueRange operands) {
   return buildPow(b, operands[0], operands[1]);
 }
 
-/// Returns the approximation of an operation at float32 operands; null where
-/// libm computes it.
+/// Returns what computes an operation at float32 operands; null where libm
+/// does.
 static Function findFunction(Operation *op) {
   return llvm::TypeSwitch<Operation *, Function>(op)
-      .Case([](arith::AddFOp sum) {
-        return matchOnePlusErf(sum) ? buildUnary<buildOnePlusErf> : nullptr;
-      })
       .Case([](math::AtanOp) { return buildUnary<buildAtan>; })
       .Case([](math::CosOp) { return buildUnary<buildCos>; })
       .Case([](math::ErfOp) { return buildUnary<buildErf>; })
@@ -86,21 +131,28 @@ static Function findFunctionOfDouble(Operation *op) {
       .Default(Function());
 }
 
-/// The same for the type of the operation.
-static Function findFunctionOfType(Operation *op) {
+/// Returns the approximation of an operation, and of those that it ends; null
+/// where there is none.
+static Approximation findApproximation(Operation *op) {
   if (op->getNumResults() != 1)
-    return nullptr;
+    return {};
   Type type = op->getResult(0).getType();
   if (auto vector = dyn_cast<VectorType>(type); vector && vector.isScalable())
-    return nullptr;
+    return {};
   Type element = getElementTypeOrSelf(type);
   if (!isa<VectorType, FloatType>(type))
-    return nullptr;
+    return {};
   if (element.isF64())
-    return findFunctionOfDouble(op);
-  if (element.isF32() || element.isF16() || element.isBF16())
-    return findFunction(op);
-  return nullptr;
+    return {findFunctionOfDouble(op), op->getOperands()};
+  if (!element.isF32() && !element.isF16() && !element.isBF16())
+    return {};
+  if (math::ErfOp erf = matchOnePlusErf(op))
+    return {buildUnary<buildOnePlusErf>, {erf.getOperand()}};
+  if (Value x = matchGelu(op))
+    return {isRoundedToBF16(op->getResult(0)) ? buildUnary<buildShortGelu>
+                                              : buildUnary<buildGelu>,
+            {x}};
+  return {findFunction(op), op->getOperands()};
 }
 
 /// Whether `value` is what a loop has accumulated when `update` adds to it: a
@@ -183,21 +235,20 @@ struct RelaxApproximateMathPass
       relaxArithmetic(getOperation());
     auto target = TargetModel::get(getOperation());
     bool hasScalef = target.has("avx512f");
-    SmallVector<std::pair<Operation *, Function>> ops;
+    SmallVector<Operation *> ops;
     getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (Function function = findFunctionOfType(op))
-        ops.emplace_back(op, function);
+      if (findApproximation(op))
+        ops.push_back(op);
     });
     // From the last on: what takes another one in needs no code of that.
-    for (auto [op, function] : llvm::reverse(ops)) {
+    for (Operation *op : llvm::reverse(ops)) {
       if (op->use_empty()) {
         op->erase();
         continue;
       }
       MathBuilder b(op, fast || isApproximate(op), hasScalef);
       Type type = op->getResult(0).getType();
-      math::ErfOp erf = matchOnePlusErf(op);
-      SmallVector<Value> operands((erf ? erf : op)->getOperands());
+      auto [function, operands] = findApproximation(op);
       bool isNarrow = type != b.f32() && type != b.f64();
       if (isNarrow)
         for (Value &operand : operands)

@@ -85,6 +85,26 @@ def test_gelu_is_close(fast: bool) -> None:
     assert np.all(actual[close & (numbers < -14)] == 0)
 
 
+def test_gelu_of_bfloat16_is_close() -> None:
+    """It has half of the terms, so a result may be one that is next to the nearest."""
+    torch = pytest.importorskip("torch")
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorStructInfo(("n",), "bfloat16"))
+    with bb.function("main", [x]):
+        bb.emit_func_output(bb.emit(op.nn.gelu(x)))
+    main = relax.VirtualMachine(relax.compile(bb))["main"]
+    every = torch.arange(-(1 << 15), 1 << 15, dtype=torch.int16).view(torch.bfloat16)
+    numbers = every.double().numpy()
+    exact = numbers * torch.special.erfc(-every.double() / 2**0.5).numpy() / 2
+    actual = torch.from_dlpack(main(every)).double().numpy()
+    finite = np.isfinite(exact)
+    np.testing.assert_array_equal(actual[~finite], exact[~finite])
+    near = finite & (numbers > -5)
+    unit = 2.0 ** (np.floor(np.log2(np.maximum(np.abs(exact), 2.0**-126))) - 7)
+    assert np.all(np.abs(actual - exact)[near] <= 0.6 * unit[near])
+    assert np.all(np.abs(actual[finite & (numbers <= -5)]) <= 5e-6)
+
+
 def test_fast_sines_are_close() -> None:
     x = _numbers()
     with np.errstate(invalid="ignore"):

@@ -34,6 +34,10 @@ Value buildErf(MathBuilder &b, Value x);
 /// 1 + erf(x), within 2^-23, in half of the instructions: the digits of erf
 /// near 0 do not count.
 Value buildOnePlusErf(MathBuilder &b, Value x);
+/// x (1 + erf(x / sqrt(2))) / 2, within 2^-23 of x, in two thirds of the
+/// instructions; those with fewer digits, for results of bf16, in half.
+Value buildGelu(MathBuilder &b, Value x);
+Value buildShortGelu(MathBuilder &b, Value x);
 
 Value buildLog(MathBuilder &b, Value x);
 Value buildLog2(MathBuilder &b, Value x);

@@ -222,3 +222,53 @@ Value mlir::relax::buildOnePlusErf(MathBuilder &b, Value x) {
   Value above = b.sub(b.number(2), complement);
   return b.select(b.compare(Pred::OLT, x, b.number(0)), complement, above);
 }
+
+//===----------------------------------------------------------------------===//
+// GELU
+//===----------------------------------------------------------------------===//
+
+/// (1 + log2(q(x))) / x for x from 0 to 6, where q(x) is the probability of
+/// more than x, (1 - erf(x / sqrt(2))) / 2, within 2^-27. Beyond, it only goes
+/// below the logarithm of all floats, which it is from 11 on.
+constexpr double kTail[] = {-1.1511040925979614,    -0.4592234790325165,
+                            -0.052423711866140366,  0.006902695167809725,
+                            5.5029951909091324e-05, -0.00031738472171127796,
+                            9.128773672273383e-05,  -1.4282826668932103e-05,
+                            1.2488465017668204e-06, -4.7490605226130356e-08};
+/// (2^r - 1) / r for |r| <= 1/2, within 2^-28.
+constexpr double kTailExp2[] = {0.6931471824645996,    0.24022647738456726,
+                                0.055503323674201965,  0.00961843691766262,
+                                0.0013398873852565885, 0.00015353366325143725};
+
+/// The same for results of eight bits: q(x) within 2^-12 of itself for x from 0
+/// to 5, and 0 from 13.2 on.
+constexpr double kShortTail[] = {-1.1487699747085571, -0.46576976776123047,
+                                 -0.04685094580054283, 0.005405329167842865,
+                                 -0.00027786317514255643};
+constexpr double kShortTailExp2[] = {0.6932829022407532, 0.24221093952655792,
+                                     0.055008985102176666};
+
+/// max(x, 0) - |x| q(|x|), in which no digits cancel. q is 0 from `end` on.
+static Value buildGeluBy(MathBuilder &b, Value x, double end,
+                         ArrayRef<double> tail, ArrayRef<double> exp2) {
+  Value last = b.number(end), zero = b.number(-0.0);
+  auto atMost = [&](Value value) {
+    return b.select(b.compare(Pred::OGT, value, last), last, value);
+  };
+  // Of infinities only the negative one stays, since its product with 0 is NaN.
+  Value magnitude = b.abs(atMost(x)), y = atMost(magnitude);
+  Value exponent = b.mulAdd(b.polynomial(y, tail), y, b.number(-1));
+  Rounded n = roundOf(b, b.add(exponent, b.number(0x1.8p23)));
+  Value r = b.sub(exponent, n.n);
+  Value q = scale(b, b.mulAdd(b.polynomial(r, exp2), r, b.number(1)), n);
+  Value above = b.select(b.compare(Pred::OLT, x, zero), zero, x);
+  return b.mulAdd(arith::NegFOp::create(b, magnitude), q, above);
+}
+
+Value mlir::relax::buildGelu(MathBuilder &b, Value x) {
+  return buildGeluBy(b, x, 11, kTail, kTailExp2);
+}
+
+Value mlir::relax::buildShortGelu(MathBuilder &b, Value x) {
+  return buildGeluBy(b, x, 13.2, kShortTail, kShortTailExp2);
+}

@@ -164,6 +164,51 @@ func.func @erf_and_one_plus_erf(%x: f32) -> (f32, f32) {
   return %0, %1 : f32, f32
 }
 
+// GELU is one exponential, with fewer terms where the result is rounded.
+// CHECK-LABEL: func.func @gelu
+// CHECK-NOT: math.erf
+// CHECK: %[[MAGNITUDE:.*]] = math.absf
+// CHECK: arith.constant -1.15110409 : f32
+// CHECK: %[[ABOVE:.*]] = arith.select %{{.*}}, %{{.*}}, %arg0 : f32
+// CHECK-NEXT: %[[NEGATIVE:.*]] = arith.negf %[[MAGNITUDE]] : f32
+// CHECK-NEXT: %[[BELOW:.*]] = arith.mulf %[[NEGATIVE]], %{{.*}} fastmath<contract> : f32
+// CHECK-NEXT: %[[GELU:.*]] = arith.addf %[[BELOW]], %[[ABOVE]] fastmath<contract> : f32
+// CHECK: arith.constant -1.14877
+// CHECK: return %[[GELU]], %{{.*}} : f32, bf16
+func.func @gelu(%x: f32, %y: f32) -> (f32, bf16) {
+  %one = arith.constant 1.0 : f32
+  %half = arith.constant 0.5 : f32
+  %scale = arith.constant 0.707106769 : f32
+  %0 = arith.mulf %x, %scale : f32
+  %1 = math.erf %0 : f32
+  %2 = arith.addf %1, %one : f32
+  %3 = arith.mulf %half, %x : f32
+  %4 = arith.mulf %3, %2 : f32
+  %5 = arith.mulf %y, %scale : f32
+  %6 = math.erf %5 : f32
+  %7 = arith.addf %6, %one : f32
+  %8 = arith.mulf %y, %half : f32
+  %9 = arith.mulf %7, %8 : f32
+  %10 = arith.truncf %9 : f32 to bf16
+  return %4, %10 : f32, bf16
+}
+
+// Half of it is none where something else needs the error function.
+// CHECK-LABEL: func.func @erf_and_gelu
+// CHECK: math.copysign
+// CHECK: arith.mulf
+func.func @erf_and_gelu(%x: f32) -> (f32, f32) {
+  %one = arith.constant 1.0 : f32
+  %half = arith.constant 0.5 : f32
+  %scale = arith.constant 0.707106769 : f32
+  %0 = arith.mulf %x, %scale : f32
+  %1 = math.erf %0 : f32
+  %2 = arith.addf %1, %one : f32
+  %3 = arith.mulf %half, %x : f32
+  %4 = arith.mulf %3, %2 : f32
+  return %1, %4 : f32, f32
+}
+
 // CHECK-LABEL: func.func @round
 // CHECK-COUNT-2: arith.truncf
 // FLUSH-LABEL: func.func @round
