@@ -377,9 +377,13 @@ SmallVector<Value> DirectConv::computeSums(IndexBuilder &b, const Task &task,
   Value weightBegin = b.mul(panel, panelSize);
   // After the last panel, it itself is fetched: nothing is outside of memory.
   Value last = b.index(parts.groups * panels - 1);
-  Value ahead = b.add(b.mul(b.min(b.add(panel, 1), last), panelSize),
-                      b.floorDiv(b.mul(part, panelSize), count));
-  Value aheadStep = b.floorDiv(b.index(channels), count);
+  // Parts overlap, as each has whole elements for a step.
+  Value aheadStep = b.ceilDiv(b.index(channels), count);
+  Value partBegin =
+      b.min(b.floorDiv(b.mul(part, panelSize), count),
+            b.sub(b.index(panelSize), b.mul(aheadStep, panelSize / channels)));
+  Value ahead =
+      b.add(b.mul(b.min(b.add(panel, 1), last), panelSize), partBegin);
   auto step = [&](IndexBuilder &b, Value pixel, Value k,
                   const IndexBuilder::Step &inner, ValueRange carried) {
     Value weight =
