@@ -252,11 +252,11 @@ constexpr double kShortTailExp2[] = {0.6932829022407532, 0.24221093952655792,
 static Value buildGeluBy(MathBuilder &b, Value x, double end,
                          ArrayRef<double> tail, ArrayRef<double> exp2) {
   Value last = b.number(end), zero = b.number(-0.0);
-  auto atMost = [&](Value value) {
+  auto limit = [&](Value value) {
     return b.select(b.compare(Pred::OGT, value, last), last, value);
   };
   // Of infinities only the negative one stays, since its product with 0 is NaN.
-  Value magnitude = b.abs(atMost(x)), y = atMost(magnitude);
+  Value magnitude = b.abs(limit(x)), y = limit(magnitude);
   Value exponent = b.mulAdd(b.polynomial(y, tail), y, b.number(-1));
   Rounded n = roundOf(b, b.add(exponent, b.number(0x1.8p23)));
   Value r = b.sub(exponent, n.n);
