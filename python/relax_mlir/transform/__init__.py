@@ -38,6 +38,7 @@ from .find import find
 from .flatten_conv3d import FlattenConv3D
 from .fold_batch_norm import FoldBatchnormToConv2D
 from .fold_constant import FoldConstant
+from .fuse_activations import FuseActivations
 from .fuse_ops_by_pattern import FuseOpsByPattern, FusionPattern, PatternCheckContext
 from .fuse_transpose_matmul import FuseTransposeMatmul
 from .gradient import Gradient
@@ -72,6 +73,7 @@ from .registry import NOT_HERE as _NOT_HERE
 from .registry import PASSES as _PASSES
 from .registry import TVM_PASSES as _TVM_PASSES
 from .reorder_permute_dims import ReorderPermuteDimsAfterConcat
+from .reorder_reshape import ReorderReshapeAfterElementwise
 from .reorder_take_after_matmul import ReorderTakeAfterMatmul
 from .run_codegen import RunCodegen
 from .schedule import ApplySchedule
@@ -107,6 +109,7 @@ __all__ = [
     "FoldBatchnormToConv2D",
     "FoldConstant",
     "FunctionPass",
+    "FuseActivations",
     "FuseOpsByPattern",
     "FuseTransposeMatmul",
     "FusionPattern",
@@ -133,6 +136,7 @@ __all__ = [
     "RemoveUnusedOutputs",
     "RemoveUnusedParameters",
     "ReorderPermuteDimsAfterConcat",
+    "ReorderReshapeAfterElementwise",
     "ReorderTakeAfterMatmul",
     "RunCodegen",
     "Sequential",

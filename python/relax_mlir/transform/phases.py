@@ -22,11 +22,13 @@ from .expand_conv1d import ExpandConv1D
 from .flatten_conv3d import FlattenConv3D
 from .fold_batch_norm import FoldBatchnormToConv2D
 from .fold_constant import FoldConstant, is_computed_of_constants
+from .fuse_activations import FuseActivations
 from .mixed_precision import ToMixedPrecision
 from .options import CompileOptions
 from .quantize_dynamic import QuantizeDynamic
 from .quantized_products import FakeQuantizationToInteger
 from .registry import PASSES, name_of
+from .reorder_reshape import ReorderReshapeAfterElementwise
 from .rewriting import dims_of
 from .transpose_weights import TransposeQuantizedWeights
 
@@ -89,7 +91,8 @@ def _foldings(options: CompileOptions) -> list[Pass]:
     if options.fuse and options.combine_matmuls:
         # It puts constants together, which is left to do then.
         passes.append(CombineParallelMatmul(worthwhile=True))
-    return [*passes, TransposeQuantizedWeights(), FoldConstant()]
+    passes += [TransposeQuantizedWeights(), FoldConstant()]
+    return [*passes, FuseActivations(), ReorderReshapeAfterElementwise()]
 
 
 def _multiplies(options: CompileOptions, dtype: str) -> bool:
@@ -150,7 +153,8 @@ def _roundings(options: CompileOptions) -> list[Pass]:
 # The phase whose passes are in Python.
 _OPTIMIZE = (
     "optimize",
-    "operators that do nothing go; layouts, normalization, parallel products, constants are folded",
+    "operators that do nothing go; layouts, normalization, parallel products, activations, "
+    "constants are folded",
 )
 
 
