@@ -401,7 +401,11 @@ void MatmulEmitter::emitPackedTile(IndexBuilder &b, const Panels &panels,
                  });
   };
   // Code for each number of rows that there may be would be much.
-  int64_t unit = getConstantIntValue(problem.m) ? 1 : blocking.rows;
+  int64_t unit = blocking.rows;
+  if (getConstantIntValue(problem.m))
+    unit = 1;
+  else if (getConstantIntValue(problem.n))
+    unit = blocking.rows / 2;
   branchBySize(b, tile.rows, getTileSizes(problem.m, blocking.rows, unit),
                computeRows);
 }
