@@ -201,7 +201,8 @@ ConvTile ConvParts::chooseTile(const TargetModel &target,
 /// Transformed inputs leave three eighths of the second level of the cache to
 /// weights and sums.
 int64_t ConvParts::getMostTiles(const Winograd &winograd) const {
-  int64_t bytes = winograd.size() * winograd.size() * inChannels * 4;
+  int64_t channels = llvm::alignTo(inChannels, blocking.lanes);
+  int64_t bytes = winograd.size() * winograd.size() * channels * 4;
   return std::max<int64_t>(l2Bytes * 5 / 8 / bytes, 1);
 }
 
@@ -217,7 +218,7 @@ ConvParts::chooseWinograd(const TargetModel &target) const {
            window.dilation == 1;
   };
   if (!fits(rows) || !fits(columns) || groups != 1 || lanes < 4 ||
-      inChannels <= 0 || inChannels % lanes != 0 || outChannels < lanes)
+      inChannels <= 0 || outChannels < lanes)
     return std::nullopt;
   auto known = [](int64_t size, int64_t typical) {
     return ShapedType::isDynamic(size) ? typical : size;
@@ -227,9 +228,11 @@ ConvParts::chooseWinograd(const TargetModel &target) const {
   auto type = cast<ShapedType>(epilogue.getOutput().getType());
   double batch = known(type.getDimSize(0), 1);
   double matrix = double(inChannels) * outChannels;
+  double vectors = double(llvm::divideCeil(inChannels, lanes)) +
+                   llvm::divideCeil(outChannels, lanes);
   auto estimate = [&](double pixels, double places, double element) {
     double products = pixels * places * matrix / lanes;
-    double elements = pixels * element * (inChannels + outChannels) / lanes;
+    double elements = pixels * element * vectors;
     return std::max(batch * (products + elements), places * matrix * kWeight);
   };
   std::optional<Winograd> best;

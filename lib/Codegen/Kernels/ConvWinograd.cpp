@@ -97,7 +97,7 @@ WinogradConv::WinogradConv(IndexBuilder &b, func::FuncOp kernel,
       lanes(tile.lanes), vectorType(VectorType::get(lanes, b.getF32Type())),
       bitsType(VectorType::get(lanes, b.getI32Type())),
       panels(llvm::divideCeil(parts.outChannels, tile.channels())),
-      inputStride(parts.inChannels + lanes) {
+      inputStride(llvm::alignTo(parts.inChannels, lanes) + lanes) {
   Value data = arguments[parts.image.getArgNumber()];
   Value output = arguments[parts.epilogue.getOutput().getArgNumber()];
   parts.epilogue.begin(b, kernel, arguments);
@@ -239,8 +239,15 @@ Value WinogradConv::copyStrip(IndexBuilder &b, const Task &task, Value channel,
   Value magnitude = arith::ConstantOp::create(
       b, DenseElementsAttr::get(bitsType, APInt(32, 0x7fffffff)));
   RowLoader loader(image, width, /*stride=*/1, zeros);
-  Value plane =
-      b.mul(b.add(b.mul(task.image, parts.inChannels), channel), channelSize);
+  Value firstChannel = b.mul(task.image, parts.inChannels);
+  SmallVector<Value> planes;
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    Value place = b.add(channel, lane);
+    // Lanes behind the last channel have it, too, and are not multiplied.
+    if (parts.inChannels % lanes != 0)
+      place = b.min(place, b.index(parts.inChannels - 1));
+    planes.push_back(b.mul(b.add(firstChannel, place), channelSize));
+  }
   Value first =
       b.sub(b.mul(task.row, winograd.outputs()), b.index(parts.rows.padding));
   Value column = b.sub(b.mul(task.column, winograd.outputs()),
@@ -251,15 +258,15 @@ Value WinogradConv::copyStrip(IndexBuilder &b, const Task &task, Value channel,
     Value row = b.add(first, i);
     Value isInside = b.isInside(row, height);
     // Nothing is read of a row outside of the image.
-    Value from = b.add(plane, b.mul(row, width));
+    Value from = b.mul(row, width);
     Value to = b.add(task.strip, b.mul(b.mul(i, stripWidth), lanes));
     auto copyPixels = [&](IndexBuilder &b, Value j, ValueRange carried) {
       RowLoader::Load load =
           loader.prepare(b, b.add(column, j), b.index(lanes), isInside);
       SmallVector<Value> channels;
       Value largest = carried.front();
-      for (int64_t lane = 0; lane < lanes; ++lane) {
-        Value pixels = load(b, b.add(from, b.mul(channelSize, lane)));
+      for (Value plane : planes) {
+        Value pixels = load(b, b.add(plane, from));
         Value bits = arith::AndIOp::create(
             b, arith::BitcastOp::create(b, bitsType, pixels), magnitude);
         largest = arith::MaxUIOp::create(b, largest, bits);

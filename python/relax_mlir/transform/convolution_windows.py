@@ -22,12 +22,14 @@ _LAYOUTS = {
 }
 # Larger windows would become as many operations.
 _MOST_PLACES = 64
-# The window and the channels that kernels with the algorithm of Winograd are for.
-_WINOGRAD, _LANES = [3, 3], 8
+# The window that kernels with the algorithm of Winograd are for, and the input and output channels
+# from which on they are faster than those of narrow types.
+_WINOGRAD, _FEWEST_INPUTS, _FEWEST_OUTPUTS = [3, 3], 12, 16
 # Images of so few pixels wait for the weights of so many channels, which such kernels have more of.
 _FEW_PIXELS, _MANY_CHANNELS = 49, 256
-# Of a group: the dimensions of images, and the input channels that fill a word.
-_PLANE, _WORD = 2, 4
+# Of a group: the dimensions of images, the input channels that fill a word, the output channels
+# that fill a vector.
+_PLANE, _WORD, _LANES = 2, 4, 8
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,8 @@ class ConvWindow:
     ----------
     channels : int
         Of the data, for a group.
+    outputs : int
+        Channels of the result; 0 where they are not known.
     groups : int
     sizes, strides, dilation : list of int
         For each spatial dimension.
@@ -50,6 +54,7 @@ class ConvWindow:
     """
 
     channels: int
+    outputs: int
     groups: int
     sizes: list[int]
     strides: list[int]
@@ -83,7 +88,10 @@ class ConvWindow:
         extents = [dim.value for dim in data[2:] if dim.value is not None]
         pixels = math.prod(extents) if len(extents) + 2 == len(data) else None
         strides, padding, dilation = given
-        window = ConvWindow(sizes[0], groups, sizes[1:], strides, padding, dilation, pixels, False)
+        outputs = weight[0].value or 0
+        window = ConvWindow(
+            sizes[0], outputs, groups, sizes[1:], strides, padding, dilation, pixels, False
+        )
         has_columns = groups == 1 and (pixels is not None or window.is_pointwise)
         is_small = math.prod(sizes[1:]) <= _MOST_PLACES
         return replace(window, has_columns=has_columns and is_small)
@@ -102,8 +110,8 @@ class ConvWindow:
     def has_winograd(self) -> bool:
         """Whether float32 has kernels with the algorithm of Winograd for it."""
         is_dense = all(step == 1 for step in (*self.strides, *self.dilation))
-        is_single = self.groups == 1 and self.channels % _LANES == 0
-        return self.sizes == _WINOGRAD and is_dense and is_single
+        has_many = self.channels >= _FEWEST_INPUTS and self.outputs >= _FEWEST_OUTPUTS
+        return self.groups == 1 and self.sizes == _WINOGRAD and is_dense and has_many
 
     @property
     def waits_for_weights(self) -> bool:
@@ -116,15 +124,16 @@ class ConvWindow:
         """Whether each output channel has one input channel of several."""
         return self.groups != 1 and self.channels == 1
 
-    def has_narrow_kernel(self, outputs: int) -> bool:
-        """Say whether kernels of bytes or bf16 take so many output channels by it."""
+    @property
+    def has_narrow_kernel(self) -> bool:
+        """Whether bytes and bf16 have kernels for it."""
         if self.groups == 1:
             return True
-        if len(self.sizes) > _PLANE or outputs % self.groups:
+        if len(self.sizes) > _PLANE or self.outputs % self.groups:
             return False
         if self.is_depthwise:
             return math.prod(self.sizes) <= _MOST_PLACES
-        return self.channels >= _WORD and outputs // self.groups % _LANES == 0
+        return self.channels >= _WORD and self.outputs // self.groups % _LANES == 0
 
     def columns(self, data: ir.Value, pad_value: int) -> ir.Value:
         """Return the elements that windows have, as (batch, window and channel, place).

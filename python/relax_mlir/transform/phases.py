@@ -29,7 +29,6 @@ from .quantize_dynamic import QuantizeDynamic
 from .quantized_products import FakeQuantizationToInteger
 from .registry import PASSES, name_of
 from .reorder_reshape import ReorderReshapeAfterElementwise
-from .rewriting import dims_of
 from .transpose_weights import TransposeQuantizedWeights
 
 
@@ -114,10 +113,7 @@ def _has_kernel_of_halves(operation: ir.Operation, *, are_multiplied: bool) -> b
     window = ConvWindow.match(operation)
     if window is None or (window.has_winograd and not window.waits_for_weights):
         return False  # with fewer products of float32
-    weight = operation.operands[1]
-    dims = dims_of(weight)
-    outputs = 0 if dims is None else dims[0].value or 0
-    return window.has_narrow_kernel(outputs) and is_computed_of_constants(weight)
+    return window.has_narrow_kernel and is_computed_of_constants(operation.operands[1])
 
 
 def _roundings(options: CompileOptions) -> list[Pass]:

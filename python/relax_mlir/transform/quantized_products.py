@@ -220,11 +220,7 @@ class _Integers:
         if window is not None and (
             not fits
             or (window.is_padded and known_zero is None)
-            or not (
-                window.has_narrow_kernel(len(codes))
-                if has_byte_convolutions
-                else window.has_columns
-            )
+            or not (window.has_narrow_kernel if has_byte_convolutions else window.has_columns)
         ):
             return None
         known_scale = values.get(data.scale)

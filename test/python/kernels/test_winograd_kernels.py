@@ -20,6 +20,8 @@ FORMS = {
     "square": ((32, 16, 3, 3), PADDED, ("h", "w")),
     "more-channels": ((80, 48, 3, 3), PADDED, ("h", "w")),
     "tail-of-channels": ((37, 16, 3, 3), PADDED, ("h", "w")),
+    "tail-of-inputs": ((32, 41, 3, 3), PADDED, ("h", "w")),
+    "few-inputs": ((32, 12, 3, 3), PADDED, ("h", "w")),
     "inside": ((32, 16, 3, 3), {}, ("h", "w")),
     "uneven-padding": ((32, 16, 3, 3), {"padding": (0, 4, 3, 1)}, ("h", "w")),
     "known-width": ((32, 16, 3, 3), PADDED, ("h", 14)),

@@ -324,7 +324,9 @@ def optimized(mod, folder, **options):
     [
         ((16, 8, 1, 1), {}, "znver4", True),
         ((16, 8, 3, 3), {"strides": 2}, "znver4", True),
-        ((16, 8, 3, 3), {}, "znver4", False),  # Winograd
+        ((16, 8, 3, 3), {}, "znver4", True),
+        ((16, 20, 3, 3), {}, "znver4", False),  # Winograd
+        ((8, 20, 3, 3), {}, "znver4", True),  # too few channels of the result
         ((8, 1, 5, 5), {"groups": 8}, "znver4", True),  # depthwise
         ((8, 1, 9, 9), {"groups": 8}, "znver4", False),  # no kernel
         ((16, 4, 5, 5), {"groups": 2}, "znver4", True),
@@ -338,7 +340,8 @@ def test_convolutions_of_bfloats_when_compiled(weight, attributes, cpu, is_round
     def write(bb, x):
         return op.nn.max_pool2d(bb.emit(op.nn.conv2d(x, numbers(*weight), **attributes)), 2)
 
-    mod = program(write, tensor("x", 1, 8, 12, 12))
+    channels = weight[1] * attributes.get("groups", 1)
+    mod = program(write, tensor("x", 1, channels, 12, 12))
     target = f"llvm -mtriple=x86_64-unknown-linux-gnu -mcpu={cpu}"
     text = optimized(mod, tmp_path, target=target, precision="bf16")
     assert (", bf16>" in text) == is_rounded
