@@ -127,15 +127,26 @@ void DepthwiseConv::emitRows(IndexBuilder &b, const Channel &channel,
           sums[k] = multiplyAdd(b, pixels, channel.weights[i * steps + step],
                                 sums[k]);
         }
-    Value mask =
-        makeLaneMask(b, lanes, b.index(0), b.sub(outWidth, channel.column));
-    for (auto [k, sum] : llvm::enumerate(sums)) {
-      Value indices[] = {channel.image, channel.channel, b.add(y, k),
-                         channel.column};
-      if (type.getElementType() != parts.sumType)
-        sum = arith::FPToSIOp::create(b, type.clone(parts.sumType), sum);
-      parts.epilogue.finish(b, sum, indices, mask);
-    }
+    Value left = b.sub(outWidth, channel.column);
+    auto finish = [&](IndexBuilder &b, Value mask) {
+      for (auto [k, sum] : llvm::enumerate(sums)) {
+        Value indices[] = {channel.image, channel.channel, b.add(y, k),
+                           channel.column};
+        Value total = sum;
+        if (type.getElementType() != parts.sumType)
+          total = arith::FPToSIOp::create(b, type.clone(parts.sumType), sum);
+        parts.epilogue.finish(b, total, indices, mask);
+      }
+    };
+    auto finishSome = [&](IndexBuilder &b) {
+      finish(b, makeLaneMask(b, lanes, b.index(0), left));
+    };
+    if (parts.epilogue.isSplit())
+      return finishSome(b);
+    // With a branch for each row LLVM would compute sums one after another.
+    b.branch(
+        b.isBelow(b.index(lanes - 1), left),
+        [&](IndexBuilder &b) { finish(b, /*mask=*/Value()); }, finishSome);
   });
 }
 
