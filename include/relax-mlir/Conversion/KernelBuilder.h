@@ -55,6 +55,8 @@ public:
     return constant(like.getType(), value);
   }
   Value identity(Identity identity, Type type);
+  /// A number of type index.
+  Value index(int64_t value);
 
   /// Arithmetic of integers and floats. Integers wrap around; a division of an
   /// integer by zero is 0.
@@ -142,6 +144,9 @@ public:
   //===--------------------------------------------------------------------===//
   // Dimensions and maps
   //===--------------------------------------------------------------------===//
+
+  /// A number of type index.
+  Value index(int64_t value);
 
   OpFoldResult dim(Value tensor, int64_t axis);
   SmallVector<OpFoldResult> dims(Value tensor);

@@ -53,8 +53,7 @@ struct Window {
 static OpFoldResult addIndices(KernelBuilder &b, OpFoldResult x, int64_t y) {
   if (std::optional<int64_t> constant = getConstantIntValue(x))
     return b.getIndexAttr(*constant + y);
-  Value sum = arith::AddIOp::create(b, cast<Value>(x),
-                                    arith::ConstantIndexOp::create(b, y));
+  Value sum = arith::AddIOp::create(b, cast<Value>(x), b.index(y));
   return sum;
 }
 
@@ -275,9 +274,8 @@ SmallVector<OpFoldResult> PoolBuilder::ends() {
           b.getIndexAttr((*constant - 1) * attrs.strides[i] + reach));
       continue;
     }
-    Value last = arith::MulIOp::create(
-        b, cast<Value>(size),
-        arith::ConstantIndexOp::create(b, attrs.strides[i]));
+    Value last =
+        arith::MulIOp::create(b, cast<Value>(size), b.index(attrs.strides[i]));
     ends.push_back(addIndices(b, last, reach - attrs.strides[i]));
   }
   return ends;
@@ -314,22 +312,20 @@ Value PoolBuilder::reduce(Value sums, Identity identity,
 /// start.
 Value PoolBuilder::countInside(ScalarBuilder &s, int64_t i, int64_t before,
                                Value size) {
-  auto index = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(s, value);
-  };
   // Elements first, first + dilation, ... of the dimension.
   Value first = arith::SubIOp::create(
       s,
       arith::MulIOp::create(s, linalg::IndexOp::create(s, outPlaces[i + 2]),
-                            index(attrs.strides[i])),
-      index(before));
+                            s.index(attrs.strides[i])),
+      s.index(before));
   auto countBelow = [&](Value end) -> Value {
     Value room = arith::MaxSIOp::create(s, arith::SubIOp::create(s, end, first),
-                                        index(0));
-    Value steps = arith::CeilDivSIOp::create(s, room, index(attrs.dilation[i]));
-    return arith::MinSIOp::create(s, steps, index(attrs.sizes[i]));
+                                        s.index(0));
+    Value steps =
+        arith::CeilDivSIOp::create(s, room, s.index(attrs.dilation[i]));
+    return arith::MinSIOp::create(s, steps, s.index(attrs.sizes[i]));
   };
-  return arith::SubIOp::create(s, countBelow(size), countBelow(index(0)));
+  return arith::SubIOp::create(s, countBelow(size), countBelow(s.index(0)));
 }
 
 Value PoolBuilder::divide(Value sums) {
@@ -349,15 +345,14 @@ Value PoolBuilder::divide(Value sums) {
     sizes.push_back(getValueOrCreateConstantIndexOp(b, b.getLoc(), size));
   }
   return b.elementwise({}, sums, [&](S s, V e) {
-    Value count = arith::ConstantIndexOp::create(s, 1);
+    Value count = s.index(1);
     for (int64_t i = 0; i < window.count(); ++i) {
       int64_t before = attrs.countIncludePad ? 0 : window.before(i);
       count =
           arith::MulIOp::create(s, count, countInside(s, i, before, sizes[i]));
     }
     // The mean of a window that has no element is 0.
-    count =
-        arith::MaxSIOp::create(s, count, arith::ConstantIndexOp::create(s, 1));
+    count = arith::MaxSIOp::create(s, count, s.index(1));
     Type type = e[0].getType();
     Value number = arith::IndexCastOp::create(s, s.getI64Type(), count);
     return s.div(e[0], s.cast(number, s.getI64Type(), type));
@@ -406,8 +401,7 @@ struct Part {
 /// From floor(i * n / m) to ceil((i + 1) * n / m).
 static Part adaptiveRange(ScalarBuilder &s, Value i, Value n, Value m) {
   Value begin = arith::DivUIOp::create(s, arith::MulIOp::create(s, i, n), m);
-  Value next =
-      arith::AddIOp::create(s, i, arith::ConstantIndexOp::create(s, 1));
+  Value next = arith::AddIOp::create(s, i, s.index(1));
   Value end =
       arith::CeilDivUIOp::create(s, arith::MulIOp::create(s, next, n), m);
   return {begin, end};
@@ -421,7 +415,7 @@ static Value sumRanges(ScalarBuilder &s, Value data, Type type,
     Value element = s.widen(tensor::ExtractOp::create(s, data, position));
     return s.add(sum, s.narrow(element, type));
   }
-  Value step = arith::ConstantIndexOp::create(s, 1);
+  Value step = s.index(1);
   auto loop = scf::ForOp::create(s, ranges.front().begin, ranges.front().end,
                                  step, sum);
   OpBuilder::InsertionGuard guard(s);
@@ -511,7 +505,7 @@ static KernelResult buildAdaptivePool(KernelBuilder &b,
     for (int64_t i : {0, 1})
       position[places[i]] = indices[outPlaces[i]];
     SmallVector<Part> ranges;
-    Value count = arith::ConstantIndexOp::create(s, 1);
+    Value count = s.index(1);
     for (size_t i = 0; i < spatial.size(); ++i) {
       Part range = adaptiveRange(s, indices[outPlaces[i + 2]], from[i], to[i]);
       ranges.push_back(range);

@@ -199,10 +199,6 @@ static Value makeByte(ScalarBuilder &s, int64_t value) {
   return arith::ConstantOp::create(s, s.getI8IntegerAttr(value));
 }
 
-static Value makeIndex(ScalarBuilder &s, int64_t value) {
-  return arith::ConstantIndexOp::create(s, value);
-}
-
 /// The half of a byte that the element at `place` is in, as 8 bits.
 static Value takeHalf(ScalarBuilder &s, Value byte, Value place,
                       bool isUnsigned) {
@@ -219,7 +215,7 @@ static Value takeHalf(ScalarBuilder &s, Value byte, Value place,
 /// The place of an element in row-major order.
 static Value findPlace(ScalarBuilder &s, ArrayRef<Value> indices,
                        ArrayRef<Value> sizes) {
-  Value place = indices.empty() ? makeIndex(s, 0) : indices[0];
+  Value place = indices.empty() ? s.index(0) : indices[0];
   for (size_t i = 1; i < indices.size(); ++i)
     place = s.add(s.mul(place, sizes[i]), indices[i]);
   return place;
@@ -253,7 +249,7 @@ Value mlir::relax::buildUnpack(KernelBuilder &b, Value memory, Value output,
     sizes.push_back(b.dimValue(output, i));
   return b.fromIndices(output, [&](ScalarBuilder &s, ArrayRef<Value> indices) {
     Value place = findPlace(s, indices, sizes);
-    Value at = arith::ShRUIOp::create(s, place, makeIndex(s, 1));
+    Value at = arith::ShRUIOp::create(s, place, s.index(1));
     Value byte = tensor::ExtractOp::create(s, memory, at);
     return takeHalf(s, byte, place, isUnsigned);
   });
@@ -263,8 +259,8 @@ Value mlir::relax::buildPack(KernelBuilder &b, Value input, Value memory) {
   Value elements = b.flatten(input);
   Value count = b.dimValue(elements, 0);
   return b.fromIndices(memory, [&](ScalarBuilder &s, ArrayRef<Value> indices) {
-    Value first = arith::ShLIOp::create(s, indices[0], makeIndex(s, 1));
-    Value second = s.add(first, makeIndex(s, 1));
+    Value first = arith::ShLIOp::create(s, indices[0], s.index(1));
+    Value second = s.add(first, s.index(1));
     // After an odd number of elements there is none.
     Value isInside =
         arith::CmpIOp::create(s, arith::CmpIPredicate::ult, second, count);

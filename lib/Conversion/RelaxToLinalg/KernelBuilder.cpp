@@ -31,6 +31,10 @@ Type mlir::relax::getKernelElementType(Type dtype) {
 // Dimensions and maps
 //===----------------------------------------------------------------------===//
 
+Value KernelBuilder::index(int64_t value) {
+  return arith::ConstantIndexOp::create(*this, value);
+}
+
 OpFoldResult KernelBuilder::dim(Value tensor, int64_t axis) {
   return tensor::getMixedSize(*this, getLoc(), tensor, axis);
 }
@@ -209,8 +213,7 @@ Value KernelBuilder::expandAxis(Value tensor, int64_t axis, int64_t count) {
   OpFoldResult rest;
   if (ShapedType::isDynamic(shape[axis])) {
     Value size = getValueOrCreateConstantIndexOp(*this, getLoc(), sizes[axis]);
-    rest = Value(arith::DivUIOp::create(
-        *this, size, arith::ConstantIndexOp::create(*this, count)));
+    rest = Value(arith::DivUIOp::create(*this, size, index(count)));
   } else {
     shape[axis] /= count;
     rest = getIndexAttr(shape[axis]);
@@ -289,17 +292,16 @@ Value KernelBuilder::copyReshaped(Value input, Value output) {
   SmallVector<Value> sizes;
   for (int64_t i = 0; i < rank; ++i)
     sizes.push_back(shape[i] == 1 ? Value() : dimValue(output, i));
-  return generic(
-      {}, output, identityMap(rank), {}, [&](ScalarBuilder &s, ValueRange) {
-        SmallVector<Value> indices;
-        for (int64_t i = 0; i < rank; ++i)
-          indices.push_back(linalg::IndexOp::create(s, i));
-        Value place = rank == 0 ? Value(arith::ConstantIndexOp::create(s, 0))
-                                : indices.front();
-        for (int64_t i = 1; i < rank; ++i) {
-          place = sizes[i] ? s.mul(place, sizes[i]) : place;
-          place = s.add(place, indices[i]);
-        }
-        return Value(tensor::ExtractOp::create(s, flat, place));
-      });
+  return generic({}, output, identityMap(rank), {},
+                 [&](ScalarBuilder &s, ValueRange) {
+                   SmallVector<Value> indices;
+                   for (int64_t i = 0; i < rank; ++i)
+                     indices.push_back(linalg::IndexOp::create(s, i));
+                   Value place = rank == 0 ? s.index(0) : indices.front();
+                   for (int64_t i = 1; i < rank; ++i) {
+                     place = sizes[i] ? s.mul(place, sizes[i]) : place;
+                     place = s.add(place, indices[i]);
+                   }
+                   return Value(tensor::ExtractOp::create(s, flat, place));
+                 });
 }

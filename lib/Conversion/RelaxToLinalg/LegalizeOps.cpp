@@ -289,7 +289,7 @@ buildInts(KernelBuilder &b, const Signature &signature, ValueRange params) {
   SmallVector<Value> ints;
   for (PrimExprAttr expr : signature.ints) {
     if (std::optional<int64_t> constant = expr.getConstant()) {
-      ints.push_back(arith::ConstantIndexOp::create(b, *constant));
+      ints.push_back(b.index(*constant));
       continue;
     }
     ints.push_back(

@@ -8,78 +8,13 @@
 
 #include "Lines.h"
 
-#include "relax-mlir/IR/Relax.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace mlir::relax;
 
-Carried
-mlir::relax::buildLoop(KernelBuilder &b, Value begin, Value end, Value step,
-                       ValueRange carried,
-                       llvm::function_ref<Carried(Value, ValueRange)> body) {
-  auto loop = scf::ForOp::create(b, begin, end, step, carried);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  scf::YieldOp::create(b,
-                       body(loop.getInductionVar(), loop.getRegionIterArgs()));
-  return llvm::to_vector_of<Value>(loop.getResults());
-}
-
-Carried mlir::relax::buildPartLoop(
-    KernelBuilder &b, Value size, Value count, Value length, ValueRange carried,
-    llvm::function_ref<Carried(Value, Value, Value, ValueRange)> body) {
-  Value zero = arith::ConstantIndexOp::create(b, 0);
-  Value one = arith::ConstantIndexOp::create(b, 1);
-  return buildLoop(b, zero, count, one, carried,
-                   [&](Value part, ValueRange carried) {
-                     Value begin = arith::MulIOp::create(b, part, length);
-                     Value end = arith::MinUIOp::create(
-                         b, arith::AddIOp::create(b, begin, length), size);
-                     return body(part, begin, end, carried);
-                   });
-}
-
-static void setLoopKind(KernelBuilder &b, Operation *loop, StringRef kind,
-                        int64_t grain) {
-  MLIRContext *context = b.getContext();
-  RelaxDialect::LoopAttrHelper(context).setAttr(loop, b.getStringAttr(kind));
-  RelaxDialect::GrainAttrHelper(context).setAttr(loop,
-                                                 b.getI64IntegerAttr(grain));
-}
-
-void mlir::relax::makeParallel(KernelBuilder &b, Operation *loop,
-                               int64_t grain) {
-  setLoopKind(b, loop, "parallel", grain);
-}
-
-void mlir::relax::makeIndependent(KernelBuilder &b, Operation *loop) {
-  setLoopKind(b, loop, "independent", 1);
-}
-
-/// The pass that makes calls of parallel loops puts the number in the place of
-/// the region. What the region yields goes through memory, where no pass before
-/// knows that it is 1.
-Value mlir::relax::countThreads(KernelBuilder &b) {
-  auto count = scf::ExecuteRegionOp::create(b, b.getIndexType(),
-                                            /*no_inline=*/true);
-  RelaxDialect::LoopAttrHelper(b.getContext())
-      .setAttr(count, b.getStringAttr("threads"));
-  OpBuilder::InsertionGuard guard(b);
-  b.createBlock(&count.getRegion());
-  Value memory =
-      memref::AllocaOp::create(b, MemRefType::get({}, b.getIndexType()));
-  memref::StoreOp::create(b, arith::ConstantIndexOp::create(b, 1), memory);
-  Value one = memref::LoadOp::create(b, memory);
-  scf::YieldOp::create(b, one);
-  return count.getResult(0);
-}
-
 Value LineLoops::count() const {
-  Value count = arith::ConstantIndexOp::create(b, 1);
+  Value count = b.index(1);
   for (int64_t dim = 0; dim < b.getRank(data); ++dim)
     if (dim != axis)
       count = arith::MulIOp::create(b, count, b.dimValue(data, dim));
@@ -101,8 +36,8 @@ Carried LineLoops::overBlocks(ValueRange tensors, int64_t width, Line block,
 Carried LineLoops::alongLine(
     ValueRange carried,
     llvm::function_ref<Carried(Value, ValueRange)> body) const {
-  Value zero = arith::ConstantIndexOp::create(b, 0);
-  Value one = arith::ConstantIndexOp::create(b, 1);
+  Value zero = b.index(0);
+  Value one = b.index(1);
   return buildLoop(b, zero, b.dimValue(data, axis), one, carried, body);
 }
 
@@ -114,7 +49,7 @@ Carried LineLoops::overDims(ValueRange tensors, SmallVectorImpl<Value> &place,
     ++depth;
   if (depth >= b.getRank(data))
     return line(tensors, place);
-  Value zero = arith::ConstantIndexOp::create(b, 0);
+  Value zero = b.index(0);
   Value size = b.dimValue(data, depth);
   auto inner = [&](Value index, ValueRange carried) {
     place[depth] = index;
@@ -122,7 +57,7 @@ Carried LineLoops::overDims(ValueRange tensors, SmallVectorImpl<Value> &place,
   };
   if (!block || depth + 1 < b.getRank(data))
     return overDim(tensors, depth, zero, size, 1, inner);
-  Value width = arith::ConstantIndexOp::create(b, block->width);
+  Value width = b.index(block->width);
   Value blocks = arith::DivUIOp::create(b, size, width);
   Carried written = overDim(tensors, depth, zero, blocks, block->width,
                             [&](Value number, ValueRange carried) {
@@ -138,7 +73,7 @@ Carried
 LineLoops::overDim(ValueRange tensors, int64_t depth, Value begin, Value end,
                    int64_t width,
                    llvm::function_ref<Carried(Value, ValueRange)> body) const {
-  Value one = arith::ConstantIndexOp::create(b, 1);
+  Value one = b.index(1);
   Carried results = buildLoop(b, begin, end, one, tensors, body);
   if (isShared && depth == (axis == 0 ? 1 : 0))
     makeParallel(b, results.front().getDefiningOp(),

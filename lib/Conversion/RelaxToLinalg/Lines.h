@@ -15,34 +15,11 @@
 #ifndef RELAX_MLIR_LIB_CONVERSION_RELAXTOLINALG_LINES_H
 #define RELAX_MLIR_LIB_CONVERSION_RELAXTOLINALG_LINES_H
 
+#include "ControlFlow.h"
+
 #include "relax-mlir/Conversion/KernelBuilder.h"
 
 namespace mlir::relax {
-
-/// Values that a loop carries from one iteration to the next.
-using Carried = SmallVector<Value>;
-
-/// A loop from `begin` to `end`; returns what it carries at the end.
-Carried buildLoop(KernelBuilder &b, Value begin, Value end, Value step,
-                  ValueRange carried,
-                  llvm::function_ref<Carried(Value, ValueRange)> body);
-
-/// A loop over `count` parts of `size` elements, all but the last ones of which
-/// have `length`. `body` gets the number of a part, where it begins and ends,
-/// and what the loop carries.
-Carried buildPartLoop(
-    KernelBuilder &b, Value size, Value count, Value length, ValueRange carried,
-    llvm::function_ref<Carried(Value, Value, Value, ValueRange)> body);
-
-/// Has threads share a loop of which no iteration sees what another one writes,
-/// at least `grain` iterations each.
-void makeParallel(KernelBuilder &b, Operation *loop, int64_t grain = 1);
-/// The same where the places that iterations write are not told by their
-/// indices: nothing checks it any more.
-void makeIndependent(KernelBuilder &b, Operation *loop);
-
-/// How many threads may share a loop.
-Value countThreads(KernelBuilder &b);
 
 /// The loops over the lines of `data` along `axis`.
 class LineLoops {

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ControlFlow.h"
 #include "Support.h"
 
 #include "relax-mlir/Conversion/KernelBuilder.h"
@@ -313,13 +314,9 @@ struct Gather {
     Value isEmpty = arith::CmpIOp::create(s, arith::CmpIPredicate::eq, number,
                                           s.constant(number, 0));
     Type type = KernelBuilder::getElementType(x);
-    OpBuilder::InsertionGuard guard(s);
-    auto conditional = scf::IfOp::create(s, type, isEmpty, true, true);
-    s.setInsertionPointToStart(conditional.thenBlock());
-    scf::YieldOp::create(s, s.constant(type, getMissing()));
-    s.setInsertionPointToStart(conditional.elseBlock());
-    scf::YieldOp::create(s, read(s, SmallVector<Value>(position), index));
-    return conditional.getResult(0);
+    return buildIf(
+        s, type, isEmpty, [&] { return s.constant(type, getMissing()); },
+        [&] { return read(s, SmallVector<Value>(position), index); });
   }
 };
 } // namespace

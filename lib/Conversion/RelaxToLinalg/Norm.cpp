@@ -282,8 +282,7 @@ Value AttentionBuilder::isVisible(ScalarBuilder &s) {
   using P = arith::CmpIPredicate;
   Value visible = arith::CmpIOp::create(s, P::sle, place, last);
   if (std::optional<uint64_t> size = op.getWindowSize()) {
-    Value first = s.sub(
-        last, arith::ConstantIndexOp::create(s, static_cast<int64_t>(*size)));
+    Value first = s.sub(last, s.index(static_cast<int64_t>(*size)));
     Value inWindow = arith::CmpIOp::create(s, P::sgt, place, first);
     visible = arith::AndIOp::create(s, visible, inWindow);
   }

@@ -69,7 +69,7 @@ Value RadixSort::getKey(Value number) {
 }
 
 Value RadixSort::getDigit(Value key, Value digit) {
-  Value shift = arith::MulIOp::create(b, digit, constant(kDigitBits));
+  Value shift = arith::MulIOp::create(b, digit, b.index(kDigitBits));
   shift = arith::IndexCastUIOp::create(b, keyType, shift);
   Value value = arith::ShRUIOp::create(b, key, shift);
   value = arith::AndIOp::create(b, value,
@@ -79,13 +79,13 @@ Value RadixSort::getDigit(Value key, Value digit) {
 
 Value RadixSort::increment(Value counts, Value counter) {
   Value count = tensor::ExtractOp::create(b, counts, counter);
-  count = arith::AddIOp::create(b, count, constant(1));
+  count = arith::AddIOp::create(b, count, b.index(1));
   return tensor::InsertOp::create(b, count, counts, counter);
 }
 
 Value RadixSort::clear(Value counts, Value begin, Value end) {
-  Value zero = constant(0);
-  return buildLoop(b, begin, end, constant(1), counts,
+  Value zero = b.index(0);
+  return buildLoop(b, begin, end, b.index(1), counts,
                    [&](Value at, ValueRange carried) {
                      return Carried{
                          tensor::InsertOp::create(b, zero, carried[0], at)};
@@ -98,13 +98,13 @@ Value RadixSort::countDigits(Value tensor, SmallVectorImpl<Value> &place) {
   Value counts =
       b.empty(ArrayRef<OpFoldResult>{b.getIndexAttr(digits * kValues)},
               b.getIndexType());
-  counts = clear(counts, constant(0), constant(digits * kValues));
-  return buildLoop(b, constant(0), size, constant(1), counts,
+  counts = clear(counts, b.index(0), b.index(digits * kValues));
+  return buildLoop(b, b.index(0), size, b.index(1), counts,
                    [&](Value at, ValueRange carried) {
                      Value key = getKey(load(tensor, at, place));
                      Value counts = carried[0];
                      for (int64_t i = 0; i < digits; ++i) {
-                       Value digit = constant(i);
+                       Value digit = b.index(i);
                        counts = increment(counts, arith::AddIOp::create(
                                                       b, getDigit(key, digit),
                                                       getFirstCounter(digit)));
@@ -116,7 +116,7 @@ Value RadixSort::countDigits(Value tensor, SmallVectorImpl<Value> &place) {
 
 Value RadixSort::isCommon(Value tensor, Value counts, Value digit,
                           SmallVectorImpl<Value> &place) {
-  Value key = getKey(load(tensor, constant(0), place));
+  Value key = getKey(load(tensor, b.index(0), place));
   Value counter =
       arith::AddIOp::create(b, getFirstCounter(digit), getDigit(key, digit));
   Value count = tensor::ExtractOp::create(b, counts, counter);
@@ -124,10 +124,10 @@ Value RadixSort::isCommon(Value tensor, Value counts, Value digit,
 }
 
 Value RadixSort::addCounts(Value counts, Value digit) {
-  Value zero = constant(0);
+  Value zero = b.index(0);
   Value first = getFirstCounter(digit);
   Carried carried = {counts, zero};
-  return buildLoop(b, zero, constant(kValues), constant(1), carried,
+  return buildLoop(b, zero, b.index(kValues), b.index(1), carried,
                    [&](Value value, ValueRange carried) {
                      Value at = arith::AddIOp::create(b, first, value);
                      Value count = tensor::ExtractOp::create(b, carried[0], at);
@@ -143,7 +143,7 @@ Carried RadixSort::moveElements(ValueRange from, ValueRange carried,
                                 Value begin, Value end, Value first,
                                 Value digit, SmallVectorImpl<Value> &place) {
   return buildLoop(
-      b, begin, end, constant(1), carried, [&](Value at, ValueRange carried) {
+      b, begin, end, b.index(1), carried, [&](Value at, ValueRange carried) {
         SmallVector<Value> elements;
         for (Value tensor : from)
           elements.push_back(load(tensor, at, place));
@@ -155,7 +155,7 @@ Carried RadixSort::moveElements(ValueRange from, ValueRange carried,
         place[axis] = target;
         for (auto [tensor, number] : llvm::zip(carried.drop_back(), elements))
           results.push_back(tensor::InsertOp::create(b, number, tensor, place));
-        Value next = arith::AddIOp::create(b, target, constant(1));
+        Value next = arith::AddIOp::create(b, target, b.index(1));
         results.push_back(tensor::InsertOp::create(b, next, counts, counter));
         return results;
       });
@@ -165,7 +165,7 @@ Carried RadixSort::move(ValueRange from, ValueRange to, Value counts,
                         Value digit, SmallVectorImpl<Value> &place) {
   Carried carried(to);
   carried.push_back(addCounts(counts, digit));
-  return moveElements(from, carried, constant(0), size, getFirstCounter(digit),
+  return moveElements(from, carried, b.index(0), size, getFirstCounter(digit),
                       digit, place);
 }
 
@@ -177,27 +177,25 @@ Carried RadixSort::overDigits(
         move) {
   size_t half = carried.size() / 2;
   int64_t digits = keyType.getWidth() / kDigitBits;
-  return buildLoop(b, constant(0), constant(digits), constant(2), carried,
+  return buildLoop(b, b.index(0), b.index(digits), b.index(2), carried,
                    [&](Value digit, ValueRange carried) {
-                     Value other = arith::AddIOp::create(b, digit, constant(1));
+                     Value other = arith::AddIOp::create(b, digit, b.index(1));
                      Value isDone = arith::AndIOp::create(
                          b, isCommon(carried, digit), isCommon(carried, other));
-                     auto conditional = scf::IfOp::create(b, carried.getTypes(),
-                                                          isDone, true, true);
-                     OpBuilder::InsertionGuard guard(b);
-                     b.setInsertionPointToStart(conditional.thenBlock());
-                     scf::YieldOp::create(b, carried);
-                     b.setInsertionPointToStart(conditional.elseBlock());
-                     ValueRange first = carried.take_front(half);
-                     Carried second = move(first, carried.slice(half, half),
-                                           carried.back(), digit);
-                     Value counts = second.pop_back_val();
-                     Carried next = move(second, first, counts, other);
-                     counts = next.pop_back_val();
-                     next.append(second);
-                     next.push_back(counts);
-                     scf::YieldOp::create(b, next);
-                     return llvm::to_vector_of<Value>(conditional.getResults());
+                     auto moveTwice = [&] {
+                       ValueRange first = carried.take_front(half);
+                       Carried second = move(first, carried.slice(half, half),
+                                             carried.back(), digit);
+                       Value counts = second.pop_back_val();
+                       Carried next = move(second, first, counts, other);
+                       counts = next.pop_back_val();
+                       next.append(second);
+                       next.push_back(counts);
+                       return next;
+                     };
+                     return buildIf(
+                         b, carried.getTypes(), isDone,
+                         [&] { return Carried(carried); }, moveTwice);
                    });
 }
 
@@ -206,11 +204,11 @@ Carried RadixSort::sortLine(ValueRange tensors, SmallVectorImpl<Value> &place) {
   Value counts = countDigits(tensors[0], place);
   if (keyType.getWidth() == kDigitBits) {
     Carried second = move(tensors.take_front(half), tensors.drop_front(half),
-                          counts, constant(0), place);
+                          counts, b.index(0), place);
     second.pop_back();
     // Back to the first copy.
     Carried first = buildLoop(
-        b, constant(0), size, constant(1), tensors.take_front(half),
+        b, b.index(0), size, b.index(1), tensors.take_front(half),
         [&](Value at, ValueRange carried) {
           Carried next;
           for (auto [from, to] : llvm::zip(second, carried)) {
@@ -242,10 +240,10 @@ Carried RadixSort::sortLine(ValueRange tensors, SmallVectorImpl<Value> &place) {
 
 RadixSort::Parts RadixSort::divide(Value threads) {
   // A thread has some of them, as others may be late.
-  Value most = arith::MulIOp::create(b, threads, constant(4));
+  Value most = arith::MulIOp::create(b, threads, b.index(4));
   Value count = arith::MinUIOp::create(
-      b, most, arith::DivUIOp::create(b, size, constant(kPart)));
-  count = arith::MaxUIOp::create(b, count, constant(1));
+      b, most, arith::DivUIOp::create(b, size, b.index(kPart)));
+  count = arith::MaxUIOp::create(b, count, b.index(1));
   return {count, arith::CeilDivUIOp::create(b, size, count)};
 }
 
@@ -259,7 +257,7 @@ Carried RadixSort::overParts(const Parts &parts, ValueRange carried,
 
 Value RadixSort::findDifferences(Value tensor, const Parts &parts,
                                  SmallVectorImpl<Value> &place) {
-  Value zero = constant(0), one = constant(1);
+  Value zero = b.index(0), one = b.index(1);
   Value none = bits(APInt::getZero(keyType.getWidth()));
   Value key = getKey(load(tensor, zero, place));
   Value found = b.empty(OpFoldResult(parts.count), keyType);
@@ -290,10 +288,10 @@ Value RadixSort::countParts(Value tensor, Value counts, Value digit,
                    [&](Value part, Value begin, Value end, ValueRange carried) {
                      Value first = getFirstCounter(part);
                      Value last =
-                         arith::AddIOp::create(b, first, constant(kValues));
+                         arith::AddIOp::create(b, first, b.index(kValues));
                      Value counts = clear(carried[0], first, last);
                      return buildLoop(
-                         b, begin, end, constant(1), counts,
+                         b, begin, end, b.index(1), counts,
                          [&](Value at, ValueRange carried) {
                            Value key = getKey(load(tensor, at, place));
                            Value counter = arith::AddIOp::create(
@@ -307,7 +305,7 @@ Value RadixSort::countParts(Value tensor, Value counts, Value digit,
 /// Elements with a digit begin behind all that have a lower one, and those of a
 /// part behind those of the parts before.
 Value RadixSort::addPartCounts(Value counts, const Parts &parts) {
-  Value zero = constant(0), one = constant(1);
+  Value zero = b.index(0), one = b.index(1);
   Carried carried = {counts, zero};
   auto add = [&](Value part, Value value, ValueRange carried) {
     Value at = arith::AddIOp::create(b, getFirstCounter(part), value);
@@ -315,7 +313,7 @@ Value RadixSort::addPartCounts(Value counts, const Parts &parts) {
     Value counts = tensor::InsertOp::create(b, carried[1], carried[0], at);
     return Carried{counts, arith::AddIOp::create(b, carried[1], count)};
   };
-  return buildLoop(b, zero, constant(kValues), one, carried,
+  return buildLoop(b, zero, b.index(kValues), one, carried,
                    [&](Value value, ValueRange carried) {
                      return buildLoop(b, zero, parts.count, one, carried,
                                       [&](Value part, ValueRange carried) {
@@ -350,7 +348,7 @@ Carried RadixSort::sortLineByThreads(ValueRange tensors,
       all,
       [&](ValueRange, Value digit) -> Value {
         return arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
-                                     getDigit(differing, digit), constant(0));
+                                     getDigit(differing, digit), b.index(0));
       },
       [&](ValueRange from, ValueRange to, Value counts, Value digit) {
         return moveParts(from, to, counts, digit, parts, place);

@@ -57,7 +57,7 @@ private:
   Value getDigit(Value key, Value digit);
   /// The first of the counts of a digit, or of a part.
   Value getFirstCounter(Value number) {
-    return arith::MulIOp::create(b, number, constant(kValues));
+    return arith::MulIOp::create(b, number, b.index(kValues));
   }
   Value increment(Value counts, Value counter);
   Value clear(Value counts, Value begin, Value end);
@@ -100,9 +100,6 @@ private:
   Value load(Value tensor, Value at, SmallVectorImpl<Value> &place) {
     place[axis] = at;
     return tensor::ExtractOp::create(b, tensor, place);
-  }
-  Value constant(int64_t value) {
-    return arith::ConstantIndexOp::create(b, value);
   }
   Value bits(const APInt &value) {
     return arith::ConstantOp::create(b, b.getIntegerAttr(keyType, value));

@@ -308,12 +308,8 @@ private:
     place[axis] = at;
     return tensor::InsertOp::create(b, write(s, total), tensor, place);
   }
-  Value constant(int64_t value) {
-    return arith::ConstantIndexOp::create(b, value);
-  }
   Value plus(Value index, int64_t value) {
-    return value == 0 ? index
-                      : arith::AddIOp::create(b, index, constant(value));
+    return value == 0 ? index : arith::AddIOp::create(b, index, b.index(value));
   }
 
   /// Elements of a line that are put together first.
@@ -363,11 +359,11 @@ Carried Scan::scanElements(Value at, int64_t count, ValueRange carried,
 }
 
 Carried Scan::scanLine(ValueRange tensors, SmallVectorImpl<Value> &place) {
-  Value zero = constant(0), one = constant(1), size = b.dimValue(data, axis);
+  Value zero = b.index(0), one = b.index(1), size = b.dimValue(data, axis);
   Carried carried = {tensors[0], start};
   Value begin = zero;
   if (isWide) {
-    Value step = constant(kElements);
+    Value step = b.index(kElements);
     begin =
         arith::SubIOp::create(b, size, arith::RemUIOp::create(b, size, step));
     carried = buildLoop(b, zero, begin, step, carried,
@@ -387,7 +383,7 @@ Carried Scan::scanLines(ValueRange tensors, SmallVectorImpl<Value> &place) {
   carried.append(kLines, start);
   Value first = place.back();
   carried =
-      buildLoop(b, constant(0), b.dimValue(data, axis), constant(1), carried,
+      buildLoop(b, b.index(0), b.dimValue(data, axis), b.index(1), carried,
                 [&](Value at, ValueRange carried) {
                   ScalarBuilder s = b.scalars();
                   SmallVector<Value> columns, after;

@@ -37,6 +37,10 @@ Value ScalarBuilder::constant(Type type, double value) {
       *this, IntegerAttr::get(type, static_cast<int64_t>(value)));
 }
 
+Value ScalarBuilder::index(int64_t value) {
+  return arith::ConstantIndexOp::create(*this, value);
+}
+
 Value ScalarBuilder::identity(Identity identity, Type type) {
   if (identity == Identity::Zero || identity == Identity::One)
     return constant(type, identity == Identity::One);

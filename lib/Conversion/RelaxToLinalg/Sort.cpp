@@ -41,10 +41,6 @@ using namespace mlir::relax;
 using S = ScalarBuilder &;
 using V = ValueRange;
 
-static Value index(OpBuilder &b, Location loc, int64_t value) {
-  return arith::ConstantIndexOp::create(b, loc, value);
-}
-
 Value mlir::relax::isLess(ScalarBuilder &s, Value x, Value y) {
   if (!isa<VectorType>(x.getType())) {
     x = s.widen(x);
@@ -104,7 +100,6 @@ private:
     place[axis] = at;
     return tensor::ExtractOp::create(b, tensor, place);
   }
-  Value constant(int64_t value) { return index(b, b.getLoc(), value); }
   Value add(Value lhs, Value rhs) { return arith::AddIOp::create(b, lhs, rhs); }
   Value sub(Value lhs, Value rhs) { return arith::SubIOp::create(b, lhs, rhs); }
   Value min(Value lhs, Value rhs) {
@@ -151,23 +146,18 @@ Carried LineSort::sortLines(ValueRange tensors) {
     return overLines();
   using P = arith::CmpIPredicate;
   Value threads = countThreads(b);
-  Value isLong = arith::CmpIOp::create(b, P::uge, size, constant(*least));
+  Value isLong = arith::CmpIOp::create(b, P::uge, size, b.index(*least));
   Value areFew = arith::CmpIOp::create(b, P::ult, lines.count(), threads);
-  auto conditional =
-      scf::IfOp::create(b, tensors.getTypes(),
-                        arith::AndIOp::create(b, isLong, areFew), true, true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(conditional.thenBlock());
-  RadixSort radix(b, data, axis, isDescending);
-  LineLoops inOrder(b, data, axis, kCost, /*isShared=*/false);
-  scf::YieldOp::create(
-      b, inOrder.overLines(
-             tensors, [&](ValueRange tensors, SmallVectorImpl<Value> &place) {
-               return radix.sortLineByThreads(tensors, place, threads);
-             }));
-  b.setInsertionPointToStart(conditional.elseBlock());
-  scf::YieldOp::create(b, overLines());
-  return llvm::to_vector_of<Value>(conditional.getResults());
+  auto inOrder = [&] {
+    RadixSort radix(b, data, axis, isDescending);
+    return LineLoops(b, data, axis, kCost, /*isShared=*/false)
+        .overLines(tensors,
+                   [&](ValueRange tensors, SmallVectorImpl<Value> &place) {
+                     return radix.sortLineByThreads(tensors, place, threads);
+                   });
+  };
+  return buildIf(b, tensors.getTypes(),
+                 arith::AndIOp::create(b, isLong, areFew), inOrder, overLines);
 }
 
 /// Sorts a line by digits where it is long, otherwise by merging.
@@ -176,20 +166,14 @@ Carried LineSort::sortLine(ValueRange tensors, SmallVectorImpl<Value> &place) {
   if (!least)
     return mergeLine(tensors, place);
   RadixSort radix(b, data, axis, isDescending);
+  auto sortByDigits = [&] { return radix.sortLine(tensors, place); };
+  auto merge = [&] { return mergeLine(tensors, place); };
   int64_t known = b.getType(data).getDimSize(axis);
   if (!ShapedType::isDynamic(known))
-    return known < *least ? mergeLine(tensors, place)
-                          : radix.sortLine(tensors, place);
+    return known < *least ? merge() : sortByDigits();
   Value isLong = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, size,
-                                       constant(*least));
-  auto conditional =
-      scf::IfOp::create(b, tensors.getTypes(), isLong, true, true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(conditional.thenBlock());
-  scf::YieldOp::create(b, radix.sortLine(tensors, place));
-  b.setInsertionPointToStart(conditional.elseBlock());
-  scf::YieldOp::create(b, mergeLine(tensors, place));
-  return llvm::to_vector_of<Value>(conditional.getResults());
+                                       b.index(*least));
+  return buildIf(b, tensors.getTypes(), isLong, sortByDigits, merge);
 }
 
 /// Merges runs of 1, 2, 4, ... elements, and returns to the first copy.
@@ -197,14 +181,14 @@ Carried LineSort::mergeLine(ValueRange tensors, SmallVectorImpl<Value> &place) {
   ScalarBuilder s = b.scalars();
   // The runs are doubled twice in each round: ceil(log4(size)) rounds.
   Value last = arith::SubIOp::create(
-      b, arith::MaxUIOp::create(b, size, constant(1)), constant(1));
-  Value rounds = arith::DivUIOp::create(b, add(countBits(s, last), constant(1)),
-                                        constant(2));
+      b, arith::MaxUIOp::create(b, size, b.index(1)), b.index(1));
+  Value rounds = arith::DivUIOp::create(b, add(countBits(s, last), b.index(1)),
+                                        b.index(2));
   size_t half = tensors.size() / 2;
-  return buildLoop(b, constant(0), rounds, constant(1), tensors,
+  return buildLoop(b, b.index(0), rounds, b.index(1), tensors,
                    [&](Value round, ValueRange carried) {
                      Value shift = add(round, round);
-                     Value width = arith::ShLIOp::create(b, constant(1), shift);
+                     Value width = arith::ShLIOp::create(b, b.index(1), shift);
                      Carried first(carried.take_front(half));
                      Carried second = mergeRuns(first, carried.drop_front(half),
                                                 width, place);
@@ -221,7 +205,7 @@ Carried LineSort::mergeRuns(ValueRange from, ValueRange to, Value width,
   Value both = add(width, width);
   Value rest = sub(size, arith::RemUIOp::create(b, size, both));
   Carried merged = buildLoop(
-      b, constant(0), rest, both, to, [&](Value begin, ValueRange carried) {
+      b, b.index(0), rest, both, to, [&](Value begin, ValueRange carried) {
         return mergeEqual(from, carried, begin, width, place);
       });
   return mergeRest(from, merged, rest, min(add(rest, width), size), place);
@@ -244,12 +228,12 @@ Carried LineSort::select(Value takesRight, ValueRange keys, ValueRange from,
 /// Merges two runs of `width` elements from both ends.
 Carried LineSort::mergeEqual(ValueRange from, ValueRange to, Value begin,
                              Value width, SmallVectorImpl<Value> &place) {
-  Value one = constant(1), middle = add(begin, width);
+  Value one = b.index(1), middle = add(begin, width);
   Value last = sub(add(middle, width), one);
   Carried carried = {begin, middle, sub(middle, one), last};
   llvm::append_range(carried, to);
   carried = buildLoop(
-      b, constant(0), width, one, carried, [&](Value at, ValueRange carried) {
+      b, b.index(0), width, one, carried, [&](Value at, ValueRange carried) {
         ScalarBuilder s = b.scalars();
         // Of equal elements that on the left comes first.
         Value left = carried[0], right = carried[1];
@@ -277,7 +261,7 @@ Carried LineSort::mergeEqual(ValueRange from, ValueRange to, Value begin,
 /// Merges the last two runs, of which the second one ends with the line.
 Carried LineSort::mergeRest(ValueRange from, ValueRange to, Value begin,
                             Value middle, SmallVectorImpl<Value> &place) {
-  Value one = constant(1), last = sub(size, one);
+  Value one = b.index(1), last = sub(size, one);
   Carried carried = {begin, middle};
   llvm::append_range(carried, to);
   carried = buildLoop(
@@ -387,7 +371,6 @@ private:
     ScalarBuilder s = b.scalars();
     return s.widen(tensor::ExtractOp::create(s, data, place));
   }
-  Value constant(int64_t value) { return index(b, b.getLoc(), value); }
   Value splat(Value number, int64_t lanes) {
     return vector::BroadcastOp::create(
         b, VectorType::get(lanes, number.getType()), number);
@@ -439,9 +422,9 @@ Carried FirstElements::findInLine(SmallVectorImpl<Value> &place) {
     if (type)
       first.push_back(arith::ConstantOp::create(
           b, b.getZeroAttr(VectorType::get(lanes, type))));
-  Value size = b.dimValue(data, axis), begin = constant(0);
+  Value size = b.dimValue(data, axis), begin = b.index(0);
   if (isContiguous(element)) {
-    Value group = constant(kGroup);
+    Value group = b.index(kGroup);
     Value end =
         arith::SubIOp::create(b, size, arith::RemUIOp::create(b, size, group));
     first =
@@ -450,7 +433,7 @@ Carried FirstElements::findInLine(SmallVectorImpl<Value> &place) {
         });
     begin = end;
   }
-  return buildLoop(b, begin, size, constant(1), first,
+  return buildLoop(b, begin, size, b.index(1), first,
                    [&](Value at, ValueRange first) {
                      return considerOne(at, first, place);
                    });
@@ -458,14 +441,8 @@ Carried FirstElements::findInLine(SmallVectorImpl<Value> &place) {
 
 Carried FirstElements::insertIf(Value condition, ValueRange first,
                                 llvm::function_ref<Carried()> insert) {
-  auto conditional =
-      scf::IfOp::create(b, first.getTypes(), condition, true, true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(conditional.thenBlock());
-  scf::YieldOp::create(b, insert());
-  b.setInsertionPointToStart(conditional.elseBlock());
-  scf::YieldOp::create(b, first);
-  return llvm::to_vector_of<Value>(conditional.getResults());
+  return buildIf(b, first.getTypes(), condition, insert,
+                 [&] { return Carried(first); });
 }
 
 /// Inserts those of a group that come before the worst of the first ones. While
@@ -488,7 +465,7 @@ Carried FirstElements::considerGroup(Value at, ValueRange first,
   Value all = arith::ConstantOp::create(b, b.getIntegerAttr(bitsType, -1));
   Value zero = arith::ConstantOp::create(b, b.getIntegerAttr(bitsType, 0));
   Value isFree =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, at, constant(count));
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, at, b.index(count));
   bits = arith::SelectOp::create(b, isFree, all, bits);
   Value hasAny = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, bits, zero);
   return insertIf(hasAny, first,
@@ -504,7 +481,7 @@ Carried FirstElements::considerAll(Value bits, Value at, ValueRange first,
   Carried carried = {bits};
   llvm::append_range(carried, first);
   carried = buildLoop(
-      b, constant(0), number, constant(1), carried,
+      b, b.index(0), number, b.index(1), carried,
       [&](Value, ValueRange carried) {
         Value bits = carried[0];
         Value lane = arith::IndexCastUIOp::create(
@@ -523,7 +500,7 @@ Carried FirstElements::considerAll(Value bits, Value at, ValueRange first,
 Carried FirstElements::considerOne(Value at, ValueRange first,
                                    SmallVectorImpl<Value> &place) {
   Value isFree =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, at, constant(count));
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, at, b.index(count));
   Value isFirst = arith::OrIOp::create(
       b, isFree, isAmongFirst(load(at, place), getWorst(first)));
   return insertIf(isFirst, first, [&] { return insert(at, first, place); });
@@ -537,7 +514,7 @@ Carried FirstElements::insert(Value at, ValueRange first,
   Value number = load(at, place);
   Value isLater = isAmongFirst(splat(number, lanes), first[0]);
   Value used = arith::IndexCastOp::create(
-      b, b.getI32Type(), arith::MinUIOp::create(b, at, constant(lanes)));
+      b, b.getI32Type(), arith::MinUIOp::create(b, at, b.index(lanes)));
   Value all = arith::ConstantOp::create(
       b, b.getI32VectorAttr(
              llvm::to_vector(llvm::seq<int32_t>(static_cast<int32_t>(lanes)))));
@@ -569,7 +546,7 @@ Value FirstElements::write(Value vector, Value output,
   auto type = cast<VectorType>(vector.getType());
   Type to = b.getElementType(output);
   if (isContiguous(to) && to == type.getElementType()) {
-    place[axis] = constant(0);
+    place[axis] = b.index(0);
     Value line = vector::ExtractStridedSliceOp::create(
         b, vector, ArrayRef<int64_t>(0), ArrayRef<int64_t>(count),
         ArrayRef<int64_t>(1));
@@ -578,7 +555,7 @@ Value FirstElements::write(Value vector, Value output,
         .getResult();
   }
   for (int64_t lane = 0; lane < count; ++lane) {
-    place[axis] = constant(lane);
+    place[axis] = b.index(lane);
     ScalarBuilder s = b.scalars();
     Value number = s.narrow(vector::ExtractOp::create(s, vector, lane), to);
     output = tensor::InsertOp::create(s, number, output, place);
@@ -666,14 +643,13 @@ static DimPairs checkTopk(TopkOp op, Type) {
 static Value searchBoundaries(ScalarBuilder &s, Value boundaries, Value size,
                               Value element, bool isRight) {
   Type indexType = s.getIndexType();
-  auto constant = [&](int64_t value) { return index(s, s.getLoc(), value); };
   auto sub = [&](Value lhs, Value rhs) -> Value {
     return arith::SubIOp::create(s, lhs, rhs);
   };
   auto shift = [&](Value value, Value bits) -> Value {
     return arith::ShLIOp::create(s, value, bits);
   };
-  Value zero = constant(0), one = constant(1);
+  Value zero = s.index(0), one = s.index(1);
   auto isPassed = [&](Value at) -> Value {
     Value boundary = tensor::ExtractOp::create(s, boundaries, ValueRange(at));
     if (!isRight)
@@ -711,19 +687,16 @@ static KernelResult buildBucketize(KernelBuilder &b, BucketizeOp op,
                       outputs[0]));
   Value size = b.dimValue(boundaries, 0);
   return one(b.elementwise(inputs[0], outputs[0], [&](S s, V e) -> Value {
-    Value zero = index(s, s.getLoc(), 0);
+    Value zero = s.index(0);
     Value hasAny =
         arith::CmpIOp::create(s, arith::CmpIPredicate::ne, size, zero);
-    auto conditional = scf::IfOp::create(s, s.getIndexType(), hasAny, true);
-    OpBuilder::InsertionGuard guard(s);
-    s.setInsertionPointToStart(conditional.thenBlock());
-    scf::YieldOp::create(
-        s, searchBoundaries(s, boundaries, size, e[0], op.getRight()));
-    s.setInsertionPointToStart(conditional.elseBlock());
-    scf::YieldOp::create(s, zero);
-    s.setInsertionPointAfter(conditional);
-    return arith::IndexCastOp::create(s, b.getElementType(outputs[0]),
-                                      conditional.getResult(0));
+    Value place = buildIf(
+        s, s.getIndexType(), hasAny,
+        [&] {
+          return searchBoundaries(s, boundaries, size, e[0], op.getRight());
+        },
+        [&] { return zero; });
+    return arith::IndexCastOp::create(s, b.getElementType(outputs[0]), place);
   }));
 }
 

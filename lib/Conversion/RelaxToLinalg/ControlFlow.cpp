@@ -1,0 +1,105 @@
+//===- ControlFlow.cpp - Loops and branches of kernels ----------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ControlFlow.h"
+
+#include "relax-mlir/IR/Relax.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+Carried
+mlir::relax::buildLoop(ImplicitLocOpBuilder &b, Value begin, Value end,
+                       Value step, ValueRange carried,
+                       llvm::function_ref<Carried(Value, ValueRange)> body) {
+  auto loop = scf::ForOp::create(b, begin, end, step, carried);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  scf::YieldOp::create(b,
+                       body(loop.getInductionVar(), loop.getRegionIterArgs()));
+  return llvm::to_vector_of<Value>(loop.getResults());
+}
+
+Carried mlir::relax::buildPartLoop(
+    ImplicitLocOpBuilder &b, Value size, Value count, Value length,
+    ValueRange carried,
+    llvm::function_ref<Carried(Value, Value, Value, ValueRange)> body) {
+  Value zero = arith::ConstantIndexOp::create(b, 0);
+  Value one = arith::ConstantIndexOp::create(b, 1);
+  return buildLoop(b, zero, count, one, carried,
+                   [&](Value part, ValueRange carried) {
+                     Value begin = arith::MulIOp::create(b, part, length);
+                     Value end = arith::MinUIOp::create(
+                         b, arith::AddIOp::create(b, begin, length), size);
+                     return body(part, begin, end, carried);
+                   });
+}
+
+Carried mlir::relax::buildIf(ImplicitLocOpBuilder &b, TypeRange types,
+                             Value condition,
+                             llvm::function_ref<Carried()> thenBranch,
+                             llvm::function_ref<Carried()> elseBranch) {
+  auto conditional =
+      scf::IfOp::create(b, types, condition, /*addThenBlock=*/true,
+                        /*addElseBlock=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(conditional.thenBlock());
+  scf::YieldOp::create(b, thenBranch());
+  b.setInsertionPointToStart(conditional.elseBlock());
+  scf::YieldOp::create(b, elseBranch());
+  return llvm::to_vector_of<Value>(conditional.getResults());
+}
+
+Value mlir::relax::buildIf(ImplicitLocOpBuilder &b, Type type, Value condition,
+                           llvm::function_ref<Value()> thenBranch,
+                           llvm::function_ref<Value()> elseBranch) {
+  return buildIf(
+             b, TypeRange(type), condition,
+             [&] { return Carried{thenBranch()}; },
+             [&] { return Carried{elseBranch()}; })
+      .front();
+}
+
+static void setLoopKind(ImplicitLocOpBuilder &b, Operation *loop,
+                        StringRef kind, int64_t grain) {
+  MLIRContext *context = b.getContext();
+  RelaxDialect::LoopAttrHelper(context).setAttr(loop, b.getStringAttr(kind));
+  RelaxDialect::GrainAttrHelper(context).setAttr(loop,
+                                                 b.getI64IntegerAttr(grain));
+}
+
+void mlir::relax::makeParallel(ImplicitLocOpBuilder &b, Operation *loop,
+                               int64_t grain) {
+  setLoopKind(b, loop, "parallel", grain);
+}
+
+void mlir::relax::makeIndependent(ImplicitLocOpBuilder &b, Operation *loop) {
+  setLoopKind(b, loop, "independent", 1);
+}
+
+/// The pass that makes calls of parallel loops puts the number in the place of
+/// the region. What the region yields goes through memory, where no pass before
+/// knows that it is 1.
+Value mlir::relax::countThreads(ImplicitLocOpBuilder &b) {
+  auto count = scf::ExecuteRegionOp::create(b, b.getIndexType(),
+                                            /*no_inline=*/true);
+  RelaxDialect::LoopAttrHelper(b.getContext())
+      .setAttr(count, b.getStringAttr("threads"));
+  OpBuilder::InsertionGuard guard(b);
+  b.createBlock(&count.getRegion());
+  Value memory =
+      memref::AllocaOp::create(b, MemRefType::get({}, b.getIndexType()));
+  memref::StoreOp::create(b, arith::ConstantIndexOp::create(b, 1), memory);
+  Value one = memref::LoadOp::create(b, memory);
+  scf::YieldOp::create(b, one);
+  return count.getResult(0);
+}
