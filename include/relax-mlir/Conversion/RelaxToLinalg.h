@@ -113,6 +113,8 @@ void populateCreate(LegalizationTable &table);
 void populateConv(LegalizationTable &table);
 void populateNorm(LegalizationTable &table);
 void populateIndex(LegalizationTable &table);
+void populateScatter(LegalizationTable &table);
+void populateQuantize(LegalizationTable &table);
 void populateSort(LegalizationTable &table);
 
 } // namespace mlir::relax

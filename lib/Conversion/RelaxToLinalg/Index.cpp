@@ -7,13 +7,12 @@
 //===----------------------------------------------------------------------===//
 //
 // An operator that only moves elements computes the index of each one in the
-// input. One that updates its input copies it first, then goes over the updates
-// in their order, as indices may be the same.
+// input. Those that update their input: Scatter.cpp.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Float8.h"
-#include "Lines.h"
+#include "ControlFlow.h"
+#include "Indices.h"
 #include "Support.h"
 
 #include "relax-mlir/Conversion/KernelBuilder.h"
@@ -22,8 +21,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -32,10 +29,6 @@ using namespace mlir::relax;
 using S = ScalarBuilder &;
 using V = ValueRange;
 using Indices = ArrayRef<Value>;
-
-static Value index(ScalarBuilder &s, int64_t value) {
-  return arith::ConstantIndexOp::create(s, value);
-}
 
 //===----------------------------------------------------------------------===//
 // Copies
@@ -47,7 +40,7 @@ static KernelResult buildFlip(KernelBuilder &b, FlipOp op, ValueRange inputs,
   Value size = b.dimValue(inputs[0], axis);
   return one(b.fromIndices(outputs[0], [&](S s, Indices indices) -> Value {
     SmallVector<Value> place(indices);
-    place[axis] = s.sub(s.sub(size, index(s, 1)), place[axis]);
+    place[axis] = s.sub(s.sub(size, s.index(1)), place[axis]);
     return tensor::ExtractOp::create(s, inputs[0], place);
   }));
 }
@@ -61,7 +54,7 @@ static KernelResult buildRepeat(KernelBuilder &b, RepeatOp op,
   int64_t axis = getAxis(op.getAxis().value_or(0), b.getRank(data));
   return one(b.fromIndices(outputs[0], [&](S s, Indices indices) -> Value {
     SmallVector<Value> place(indices);
-    place[axis] = arith::DivUIOp::create(s, place[axis], index(s, repeats));
+    place[axis] = arith::DivUIOp::create(s, place[axis], s.index(repeats));
     return tensor::ExtractOp::create(s, data, place);
   }));
 }
@@ -143,17 +136,6 @@ static DimPairs checkStack(StackOp op, Type) {
   return pairs;
 }
 
-/// An index of any integer type, as one that may be negative.
-static Value asIndex(ScalarBuilder &s, Value number, Type dtype) {
-  if (dtype.isUnsignedInteger(64)) // beyond any dimension, not negative
-    number = arith::MinUIOp::create(
-        s, number,
-        arith::ConstantOp::create(
-            s, s.getI64IntegerAttr(std::numeric_limits<int64_t>::max())));
-  return arith::IndexCastOp::create(s, s.getIndexType(),
-                                    s.cast(number, dtype, s.getI64Type()));
-}
-
 static KernelResult buildReverseSequence(KernelBuilder &b, ReverseSequenceOp op,
                                          ValueRange inputs,
                                          ValueRange outputs) {
@@ -169,7 +151,7 @@ static KernelResult buildReverseSequence(KernelBuilder &b, ReverseSequenceOp op,
                                           loops[axis], length);
     SmallVector<Value> place(loops);
     place[axis] = s.select(
-        isMoved, s.sub(s.sub(length, index(s, 1)), loops[axis]), loops[axis]);
+        isMoved, s.sub(s.sub(length, s.index(1)), loops[axis]), loops[axis]);
     return tensor::ExtractOp::create(s, data, place);
   }));
 }
@@ -195,20 +177,13 @@ static KernelResult buildOneHot(KernelBuilder &b, OneHotOp op,
 }
 
 //===----------------------------------------------------------------------===//
-// Gather
+// Indices in range
 //===----------------------------------------------------------------------===//
-
-/// A negative index counts from the end of a dimension.
-static Value fromEnd(ScalarBuilder &s, Value place, Value size) {
-  Value isNegative =
-      arith::CmpIOp::create(s, arith::CmpIPredicate::slt, place, index(s, 0));
-  return s.select(isNegative, s.add(place, size), place);
-}
 
 /// The nearest index in range, of a dimension that is not empty.
 static Value nearest(ScalarBuilder &s, Value place, Value size) {
-  Value last = s.sub(size, index(s, 1));
-  Value low = arith::MaxSIOp::create(s, fromEnd(s, place, size), index(s, 0));
+  Value last = s.sub(size, s.index(1));
+  Value low = arith::MaxSIOp::create(s, fromEnd(s, place, size), s.index(0));
   return arith::MinSIOp::create(s, low, last);
 }
 
@@ -221,20 +196,17 @@ static Value extractGuarded(ScalarBuilder &s, Value data, Indices place,
     if (!KernelBuilder::getType(data).isDynamicDim(axis))
       continue;
     Value next =
-        arith::CmpIOp::create(s, arith::CmpIPredicate::eq, size, index(s, 0));
+        arith::CmpIOp::create(s, arith::CmpIPredicate::eq, size, s.index(0));
     isEmpty = isEmpty ? Value(arith::OrIOp::create(s, isEmpty, next)) : next;
   }
-  if (!isEmpty)
+  auto extract = [&]() -> Value {
     return tensor::ExtractOp::create(s, data, place);
+  };
+  if (!isEmpty)
+    return extract();
   Type type = KernelBuilder::getElementType(data);
-  auto conditional = scf::IfOp::create(s, type, isEmpty, true, true);
-  OpBuilder::InsertionGuard guard(s);
-  s.setInsertionPointToStart(conditional.thenBlock());
-  scf::YieldOp::create(s, s.constant(type, 0));
-  s.setInsertionPointToStart(conditional.elseBlock());
-  Value element = tensor::ExtractOp::create(s, data, place);
-  scf::YieldOp::create(s, element);
-  return conditional.getResult(0);
+  return buildIf(
+      s, type, isEmpty, [&] { return s.constant(type, 0); }, extract);
 }
 
 /// Whether one of these dimensions is known to be empty.
@@ -257,9 +229,9 @@ static KernelResult fillZero(KernelBuilder &b, Value output) {
 /// before it and behind it, in turns forwards and backwards for "reflect".
 static Value wrapAround(ScalarBuilder &s, Value place, Value size,
                         bool isReflected) {
-  Value zero = index(s, 0), last = s.sub(size, index(s, 1));
+  Value zero = s.index(0), last = s.sub(size, s.index(1));
   Value period = isReflected ? s.add(last, last) : size;
-  period = arith::MaxSIOp::create(s, period, index(s, 1));
+  period = arith::MaxSIOp::create(s, period, s.index(1));
   Value rest = arith::RemSIOp::create(s, place, period);
   Value isNegative =
       arith::CmpIOp::create(s, arith::CmpIPredicate::slt, rest, zero);
@@ -296,12 +268,12 @@ static KernelResult buildPad(KernelBuilder &b, PadOp op, ValueRange inputs,
         place.push_back(loop);
         continue;
       }
-      Value at = s.sub(loop, index(s, before));
-      Value last = s.sub(sizes[axis], index(s, 1));
+      Value at = s.sub(loop, s.index(before));
+      Value last = s.sub(sizes[axis], s.index(1));
       place.push_back(
           mode == "replicate"
               ? Value(arith::MinSIOp::create(
-                    s, arith::MaxSIOp::create(s, at, index(s, 0)), last))
+                    s, arith::MaxSIOp::create(s, at, s.index(0)), last))
               : wrapAround(s, at, sizes[axis], mode == "reflect"));
     }
     return extractGuarded(s, data, place, axes, sizes);
@@ -316,7 +288,7 @@ static KernelResult buildPixelShuffle(KernelBuilder &b, PixelShuffleOp op,
                                       ValueRange inputs, ValueRange outputs) {
   int64_t factor = op.getUpscaleFactor(), first = b.getRank(inputs[0]) - 3;
   return one(b.fromIndices(outputs[0], [&](S s, Indices loops) -> Value {
-    Value by = index(s, factor);
+    Value by = s.index(factor);
     SmallVector<Value> place(loops);
     Value channel = place[first];
     for (int64_t axis : {first + 1, first + 2}) {
@@ -360,21 +332,6 @@ static KernelResult buildGatherElements(KernelBuilder &b, GatherElementsOp op,
   }));
 }
 
-/// Dimensions of indices other than the axis are not larger: max(d, i) == d.
-static DimPairs checkElementIndices(Value data, Value indices, int64_t axis) {
-  TensorStructInfoType type = tensorType(data);
-  axis = getAxis(axis, type.getNdim());
-  DimPairs pairs;
-  for (auto [i, dims] : llvm::enumerate(
-           llvm::zip(type.getDims(), tensorType(indices).getDims()))) {
-    auto [dim, count] = dims;
-    if (static_cast<int64_t>(i) != axis)
-      pairs.emplace_back(PrimExprAttr::getCall(PrimExprKind::Max, {dim, count}),
-                         dim);
-  }
-  return pairs;
-}
-
 static KernelResult buildGatherND(KernelBuilder &b, GatherNDOp op,
                                   ValueRange inputs, ValueRange outputs) {
   Value data = inputs[0], indices = inputs[1];
@@ -391,7 +348,7 @@ static KernelResult buildGatherND(KernelBuilder &b, GatherNDOp op,
     SmallVector<Value> place(loops.take_front(batch));
     at.push_back(Value());
     for (int64_t i = 0; i < length; ++i) {
-      at.back() = index(s, i);
+      at.back() = s.index(i);
       Value number = tensor::ExtractOp::create(s, indices, at);
       place.push_back(nearest(s, asIndex(s, number, dtype), sizes[i]));
     }
@@ -428,7 +385,7 @@ static KernelResult buildIndexTensor(KernelBuilder &b, IndexTensorOp op,
       ArrayRef<int64_t> shape = b.getType(tensor).getShape();
       for (auto [loop, dim] :
            llvm::zip(loops.take_front(rank).take_back(shape.size()), shape))
-        at.push_back(dim == 1 ? index(s, 0) : loop);
+        at.push_back(dim == 1 ? s.index(0) : loop);
       Value number = tensor::ExtractOp::create(s, tensor, at);
       Type dtype = tensorType(operand).getDtype();
       place.push_back(nearest(s, asIndex(s, number, dtype), size));
@@ -455,351 +412,6 @@ static DimPairs checkIndexTensor(IndexTensorOp op, Type type) {
 }
 
 //===----------------------------------------------------------------------===//
-// Scatter
-//===----------------------------------------------------------------------===//
-
-/// Combines an element with an update.
-static Value combine(ScalarBuilder &s, StringRef reduction, Value old,
-                     Value update, Type type) {
-  if (reduction == "update")
-    return update;
-  Value lhs = s.widen(old), rhs = s.widen(update);
-  Value result = reduction == "mul"   ? s.mul(lhs, rhs)
-                 : reduction == "min" ? s.min(lhs, rhs)
-                 : reduction == "max" ? s.max(lhs, rhs)
-                                      : s.add(lhs, rhs);
-  return s.narrow(result, type);
-}
-
-namespace {
-/// Goes over the elements of `updates`, in row-major order. Threads may share
-/// the columns where they stay what they are: then blocks of them are
-/// outermost.
-///
-/// Many updates of a vector are divided into parts, which threads share. Each
-/// part has a vector of its own, and these are added to the tensor in their
-/// order. Sizes alone say how many there are, so the number of threads changes
-/// no bit of a sum of floats.
-struct ScatterBuilder {
-  KernelBuilder &b;
-  Value updates;
-  StringRef reduction;
-  /// After so many of the indices of an update its place is known, but for the
-  /// other indices, with which the place ends.
-  int64_t depth;
-  /// The place of an update in the tensor, from these indices; adds to `checks`
-  /// pairs of an index and a size that it must be less than.
-  llvm::function_ref<SmallVector<Value>(
-      ScalarBuilder &, Indices,
-      SmallVectorImpl<std::pair<Value, Value>> &checks)>
-      getPlace;
-
-  /// Whether the last index of an update is the last one of its place, too.
-  bool keepsColumns;
-  /// The columns that are updated now: `first`, if there is one, and a number
-  /// in [begin, end).
-  Value firstColumn = {}, beginColumn = {}, endColumn = {};
-  /// The part whose vector is updated now, if there are parts.
-  Value part = {};
-
-  Value build(Value tensor);
-
-private:
-  using Body = llvm::function_ref<Value(Value)>;
-
-  /// Columns of a block.
-  static constexpr int64_t kColumns = 128;
-  /// A part has so many updates at least, and as many for each element of the
-  /// vector that it takes.
-  static constexpr int64_t kPartUpdates = 1 << 14, kUpdatesOfElement = 16,
-                           kMostParts = 64;
-
-  /// Whether there may be updates for several parts.
-  bool hasParts(Value tensor);
-  /// Updates a vector by parts where there are several.
-  Value buildParts(Value tensor);
-  /// A matrix whose rows are the vectors of so many parts.
-  Value updateParts(Value tensor, Value count);
-
-  /// Updates columns `first` + [begin, end).
-  Value buildColumns(Value tensor, Value first, Value begin, Value end);
-
-  /// Loops over the indices up to the depth, or the rest of them.
-  Value overUpdates(Value tensor, SmallVector<Value> &indices, Body body);
-  Value overRest(Value tensor, SmallVector<Value> &indices,
-                 SmallVector<Value> &place);
-  Value buildLoop(Value tensor, int64_t axis,
-                  llvm::function_ref<Value(Value, Value)> body);
-  /// Updates what is inside of the tensor.
-  Value updateInside(Value tensor, SmallVector<Value> &indices);
-};
-} // namespace
-
-Value ScatterBuilder::buildColumns(Value tensor, Value first, Value begin,
-                                   Value end) {
-  firstColumn = first;
-  beginColumn = begin;
-  endColumn = end;
-  SmallVector<Value> indices;
-  return overUpdates(tensor, indices, [&](Value tensor) {
-    return updateInside(tensor, indices);
-  });
-}
-
-Value ScatterBuilder::build(Value tensor) {
-  Value zero = arith::ConstantIndexOp::create(b, 0);
-  int64_t rank = b.getRank(updates);
-  Value size = rank == 0 ? Value() : b.dimValue(updates, rank - 1);
-  if (hasParts(tensor))
-    return buildParts(tensor);
-  if (!keepsColumns || b.isOnDevice())
-    return buildColumns(tensor, Value(), zero, size);
-  Value one = arith::ConstantIndexOp::create(b, 1);
-  Value width = arith::ConstantIndexOp::create(b, kColumns);
-  Value blocks = arith::DivUIOp::create(b, size, width);
-  auto loop = scf::ForOp::create(b, zero, blocks, one, tensor);
-  RelaxDialect::LoopAttrHelper(b.getContext())
-      .setAttr(loop, b.getStringAttr("parallel"));
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Value first = arith::MulIOp::create(b, loop.getInductionVar(), width);
-    Value updated = buildColumns(loop.getRegionIterArg(0), first, zero, width);
-    scf::YieldOp::create(b, updated);
-  }
-  Value rest = arith::MulIOp::create(b, blocks, width);
-  return buildColumns(loop.getResult(0), Value(), rest, size);
-}
-
-bool ScatterBuilder::hasParts(Value tensor) {
-  Type element = b.getElementType(tensor);
-  bool isWhole = element.getIntOrFloatBitWidth() >= 8 && !isFloat8(element);
-  // Products may leave the range of floats in another order.
-  if (b.isOnDevice() || !isWhole || b.getRank(tensor) != 1 ||
-      b.getRank(updates) != 1 || depth != 1 || reduction == "update" ||
-      reduction == "mul")
-    return false;
-  int64_t count = b.getType(updates).getDimSize(0),
-          size = b.getType(tensor).getDimSize(0);
-  int64_t least = kPartUpdates;
-  if (!ShapedType::isDynamic(size))
-    least = std::max(least, kUpdatesOfElement * size);
-  return ShapedType::isDynamic(count) || count >= 2 * least;
-}
-
-Value ScatterBuilder::updateParts(Value tensor, Value count) {
-  ScalarBuilder s = b.scalars();
-  Type type = b.getElementType(tensor);
-  // A zero that is added to -0 is negative, too, so it changes nothing.
-  Value start = reduction == "min"   ? s.identity(Identity::Highest, type)
-                : reduction == "max" ? s.identity(Identity::Lowest, type)
-                                     : s.constant(type, -0.0);
-  Value vectors = b.fill(start, b.empty({count, b.dim(tensor, 0)}, type));
-  Value size = b.dimValue(updates, 0);
-  Value length = arith::CeilDivUIOp::create(b, size, count);
-  Carried updated =
-      buildPartLoop(b, size, count, length, vectors,
-                    [&](Value at, Value begin, Value end, ValueRange carried) {
-                      part = at;
-                      Value vectors =
-                          buildColumns(carried[0], Value(), begin, end);
-                      part = Value();
-                      return Carried{vectors};
-                    });
-  makeParallel(b, updated[0].getDefiningOp());
-  return updated[0];
-}
-
-Value ScatterBuilder::buildParts(Value tensor) {
-  ScalarBuilder s = b.scalars();
-  Value zero = index(s, 0), size = b.dimValue(updates, 0);
-  Value least =
-      arith::MaxUIOp::create(b,
-                             arith::MulIOp::create(b, b.dimValue(tensor, 0),
-                                                   index(s, kUpdatesOfElement)),
-                             index(s, kPartUpdates));
-  Value count = arith::MinUIOp::create(
-      b, arith::DivUIOp::create(b, size, least), index(s, kMostParts));
-  Value hasSeveral =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, count, index(s, 1));
-  auto conditional =
-      scf::IfOp::create(b, tensor.getType(), hasSeveral, true, true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(conditional.thenBlock());
-  Type type = b.getElementType(tensor);
-  SmallVector<int64_t> parts = {0};
-  Value sum =
-      b.compute(updateParts(tensor, count), tensor,
-                {b.identityMap(2), b.dropMap(2, parts)}, parts, [&](S s, V e) {
-                  return combine(s, reduction, e[1], e[0], type);
-                });
-  scf::YieldOp::create(b, sum);
-  b.setInsertionPointToStart(conditional.elseBlock());
-  scf::YieldOp::create(b, buildColumns(tensor, Value(), zero, size));
-  return conditional.getResult(0);
-}
-
-Value ScatterBuilder::buildLoop(Value tensor, int64_t axis,
-                                llvm::function_ref<Value(Value, Value)> body) {
-  bool isLast = axis + 1 == b.getRank(updates);
-  Value begin = isLast ? beginColumn : arith::ConstantIndexOp::create(b, 0);
-  Value end = isLast ? endColumn : b.dimValue(updates, axis);
-  Value step = arith::ConstantIndexOp::create(b, 1);
-  auto loop = scf::ForOp::create(b, begin, end, step, tensor);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  Value index = loop.getInductionVar();
-  if (isLast && firstColumn)
-    index = arith::AddIOp::create(b, firstColumn, index);
-  Value result = body(index, loop.getRegionIterArg(0));
-  scf::YieldOp::create(b, result);
-  return loop.getResult(0);
-}
-
-Value ScatterBuilder::overUpdates(Value tensor, SmallVector<Value> &indices,
-                                  Body body) {
-  if (static_cast<int64_t>(indices.size()) == depth)
-    return body(tensor);
-  return buildLoop(tensor, indices.size(), [&](Value index, Value tensor) {
-    indices.push_back(index);
-    Value result = overUpdates(tensor, indices, body);
-    indices.pop_back();
-    return result;
-  });
-}
-
-Value ScatterBuilder::overRest(Value tensor, SmallVector<Value> &indices,
-                               SmallVector<Value> &place) {
-  if (static_cast<int64_t>(indices.size()) < b.getRank(updates))
-    return buildLoop(tensor, indices.size(), [&](Value index, Value tensor) {
-      indices.push_back(index);
-      place.push_back(index);
-      Value result = overRest(tensor, indices, place);
-      indices.pop_back();
-      place.pop_back();
-      return result;
-    });
-  ScalarBuilder s = b.scalars();
-  Value old = tensor::ExtractOp::create(s, tensor, place);
-  Value next = tensor::ExtractOp::create(s, updates, indices);
-  Value value = combine(s, reduction, old, next, b.getElementType(tensor));
-  return tensor::InsertOp::create(s, value, tensor, place);
-}
-
-Value ScatterBuilder::updateInside(Value tensor, SmallVector<Value> &indices) {
-  ScalarBuilder s = b.scalars();
-  SmallVector<std::pair<Value, Value>> checks;
-  SmallVector<Value> place = getPlace(s, indices, checks);
-  if (part)
-    place.insert(place.begin(), part);
-  Value isInside = arith::ConstantIntOp::create(s, s.getI1Type(), 1);
-  for (auto [i, size] : checks)
-    isInside = arith::AndIOp::create(
-        s, isInside,
-        arith::CmpIOp::create(s, arith::CmpIPredicate::ult, i, size));
-  auto conditional =
-      scf::IfOp::create(b, tensor.getType(), isInside, true, true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(conditional.thenBlock());
-  scf::YieldOp::create(b, overRest(tensor, indices, place));
-  b.setInsertionPointToStart(conditional.elseBlock());
-  scf::YieldOp::create(b, tensor);
-  return conditional.getResult(0);
-}
-
-static KernelResult buildScatterElements(KernelBuilder &b, ScatterElementsOp op,
-                                         ValueRange inputs,
-                                         ValueRange outputs) {
-  Value data = inputs[0], indices = inputs[1], updates = inputs[2];
-  StringRef reduction = op.getReduction();
-  int64_t axis = getAxis(op.getAxis(), b.getRank(data));
-  Type dtype = tensorType(op.getIndices()).getDtype();
-  Value size = b.dimValue(data, axis);
-  auto getPlace = [&](S s, Indices loops,
-                      SmallVectorImpl<std::pair<Value, Value>> &checks) {
-    SmallVector<Value> place(loops);
-    Value number = tensor::ExtractOp::create(s, indices, loops);
-    place[axis] = fromEnd(s, asIndex(s, number, dtype), size);
-    checks.emplace_back(place[axis], size);
-    return place;
-  };
-  bool isMean = reduction == "mean";
-  bool keepsColumns = axis + 1 < b.getRank(data);
-  Value result =
-      ScatterBuilder{
-          b,        updates,     isMean ? "add" : reduction, b.getRank(updates),
-          getPlace, keepsColumns}
-          .build(b.copy(data, outputs[0]));
-  if (!isMean)
-    return one(result);
-  // The number of terms of each sum: its own, and the updates.
-  Type i64 = b.getI64Type();
-  Value one64 = b.scalars().constant(i64, 1);
-  Value counts = b.fill(one64, b.empty(b.dims(data), i64));
-  Value ones = b.fill(one64, b.empty(b.dims(updates), i64));
-  counts =
-      ScatterBuilder{b, ones, "add", b.getRank(ones), getPlace, keepsColumns}
-          .build(counts);
-  return one(b.computeElementwise(counts, result, [&](S s, V e) {
-    Type data = tensorType(op.getData()).getDtype();
-    return s.div(e[1], s.widen(s.cast(e[0], s.getI64Type(), data)));
-  }));
-}
-
-static DimPairs checkScatterElements(ScatterElementsOp op, Type) {
-  DimPairs pairs =
-      checkElementIndices(op.getData(), op.getIndices(), op.getAxis());
-  for (auto [dim, wanted] : llvm::zip(tensorType(op.getUpdates()).getDims(),
-                                      tensorType(op.getIndices()).getDims()))
-    pairs.emplace_back(dim, wanted);
-  return pairs;
-}
-
-static KernelResult buildScatterND(KernelBuilder &b, ScatterNDOp op,
-                                   ValueRange inputs, ValueRange outputs) {
-  Value data = inputs[0], indices = inputs[1], updates = inputs[2];
-  int64_t numIndices = b.getRank(indices) - 1;
-  int64_t length = b.getType(indices).getDimSize(numIndices);
-  if (ShapedType::isDynamic(length))
-    return op.emitOpError() << "cannot be lowered: the last dimension of "
-                               "indices must be known";
-  Type dtype = tensorType(op.getIndices()).getDtype();
-  SmallVector<Value> sizes;
-  for (int64_t i = 0; i < length; ++i)
-    sizes.push_back(b.dimValue(data, i));
-  auto getPlace = [&](S s, Indices loops,
-                      SmallVectorImpl<std::pair<Value, Value>> &checks) {
-    SmallVector<Value> at(loops), place;
-    at.push_back(Value());
-    for (int64_t i = 0; i < length; ++i) {
-      at.back() = index(s, i);
-      Value number = tensor::ExtractOp::create(s, indices, at);
-      place.push_back(fromEnd(s, asIndex(s, number, dtype), sizes[i]));
-      checks.emplace_back(place.back(), sizes[i]);
-    }
-    return place;
-  };
-  return one(ScatterBuilder{b, updates, op.getReduction(), numIndices, getPlace,
-                            numIndices < b.getRank(updates)}
-                 .build(b.copy(data, outputs[0])));
-}
-
-static DimPairs checkScatterND(ScatterNDOp op, Type) {
-  ArrayRef<PrimExprAttr> data = tensorType(op.getData()).getDims();
-  ArrayRef<PrimExprAttr> indices = tensorType(op.getIndices()).getDims();
-  std::optional<int64_t> length = indices.back().getConstant();
-  if (!length)
-    return {};
-  SmallVector<PrimExprAttr> wanted(indices.drop_back());
-  llvm::append_range(wanted, data.drop_front(*length));
-  DimPairs pairs;
-  for (auto [dim, want] :
-       llvm::zip(tensorType(op.getUpdates()).getDims(), wanted))
-    pairs.emplace_back(dim, want);
-  return pairs;
-}
-
-//===----------------------------------------------------------------------===//
 // layout_transform
 //===----------------------------------------------------------------------===//
 
@@ -820,69 +432,6 @@ static KernelResult buildLayoutTransform(KernelBuilder &b, LayoutTransformOp op,
   return one(b.generic(x, b.fill(padding, outputs[0]),
                        {b.identityMap(b.getRank(x)), op.getIndexMap()}, {},
                        [](S, V e) { return e[0]; }));
-}
-
-//===----------------------------------------------------------------------===//
-// Quantization
-//===----------------------------------------------------------------------===//
-
-/// Maps the loops over `data` to a scale or zero point.
-static AffineMap parameterMap(KernelBuilder &b, Value parameter, Value data,
-                              int64_t axis, int64_t blockSize) {
-  int64_t loops = b.getRank(data), rank = b.getRank(parameter);
-  if (rank == 0)
-    return b.map(loops, {});
-  auto isOne = [&](int64_t dim) {
-    return b.getType(parameter).getDimSize(dim) == 1;
-  };
-  if (blockSize == 0 || loops == 0)
-    return b.map(loops,
-                 isOne(0) || loops == 0 ? int64_t(-1) : getAxis(axis, loops));
-  SmallVector<AffineExpr> places;
-  for (int64_t dim = 0; dim < rank; ++dim)
-    places.push_back(isOne(dim) ? b.getAffineConstantExpr(0)
-                     : dim == getAxis(axis, loops)
-                         ? b.getAffineDimExpr(dim).floorDiv(blockSize)
-                         : b.getAffineDimExpr(dim));
-  return AffineMap::get(loops, 0, places, b.getContext());
-}
-
-template <typename OpTy, typename BodyT>
-static KernelResult buildQuantization(KernelBuilder &b, OpTy op,
-                                      ValueRange inputs, ValueRange outputs,
-                                      BodyT body) {
-  Value data = inputs[0];
-  auto mapOf = [&](Value parameter) {
-    return parameterMap(b, parameter, data, op.getAxis(), op.getBlockSize());
-  };
-  AffineMap loops = b.identityMap(b.getRank(data));
-  return one(b.generic(
-      inputs, outputs[0], {loops, mapOf(inputs[1]), mapOf(inputs[2]), loops},
-      {}, [&](S s, V e) -> Value {
-        SmallVector<Value> wide;
-        for (auto [value, operand] : llvm::zip(e, op->getOperands()))
-          wide.push_back(
-              s.cast(value, tensorType(operand).getDtype(), s.getF32Type()));
-        return s.cast(body(s, wide), s.getF32Type(), op.getOutDtype());
-      }));
-}
-
-static DimPairs checkQuantization(ValueRange operands, int64_t axis,
-                                  int64_t blockSize) {
-  TensorStructInfoType data = tensorType(operands[0]);
-  DimPairs pairs;
-  for (Value parameter : operands.drop_front()) {
-    TensorStructInfoType type = tensorType(parameter);
-    SmallVector<PrimExprAttr> wanted =
-        getQuantizationDims(data, type.getNdim(), axis, blockSize);
-    for (auto [at, size, dim] : llvm::enumerate(type.getDims(), wanted)) {
-      bool isBlocked = blockSize != 0 && data.getNdim() > 0 &&
-                       int64_t(at) == getAxis(axis, data.getNdim());
-      if (isBlocked || size.getConstant() != 1)
-        pairs.emplace_back(size, dim);
-    }
-  }
-  return pairs;
 }
 
 void mlir::relax::populateIndex(LegalizationTable &table) {
@@ -906,36 +455,5 @@ void mlir::relax::populateIndex(LegalizationTable &table) {
   table.addChecks<ReverseSequenceOp>(checkReverseSequence);
   table.add<GatherNDOp>(buildGatherND);
   table.addChecks<GatherNDOp>(checkGatherND);
-  table.add<ScatterElementsOp>(buildScatterElements);
-  table.addChecks<ScatterElementsOp>(checkScatterElements);
-  table.add<ScatterNDOp>(buildScatterND);
-  table.addChecks<ScatterNDOp>(checkScatterND);
   table.add<LayoutTransformOp>(buildLayoutTransform);
-  table.add<QuantizeOp>([](KernelBuilder &b, QuantizeOp op, ValueRange inputs,
-                           ValueRange outputs) {
-    bool rounds = isa<IntegerType>(op.getOutDtype());
-    return buildQuantization(b, op, inputs, outputs, [&](S s, Indices e) {
-      Value scaled = s.div(e[0], e[1]);
-      if (rounds)
-        scaled = math::RoundEvenOp::create(s, scaled);
-      Value sum = s.add(scaled, e[2]);
-      if (!isFloat8(op.getOutDtype()))
-        return sum;
-      double largest = getLargestFloat8(op.getOutDtype());
-      return s.max(s.min(sum, s.constant(sum, largest)),
-                   s.constant(sum, -largest));
-    });
-  });
-  table.add<DequantizeOp>([](KernelBuilder &b, DequantizeOp op,
-                             ValueRange inputs, ValueRange outputs) {
-    return buildQuantization(b, op, inputs, outputs, [](S s, Indices e) {
-      return s.mul(s.sub(e[0], e[2]), e[1]);
-    });
-  });
-  auto check = [](auto op, Type) {
-    return checkQuantization(op->getOperands(), op.getAxis(),
-                             op.getBlockSize());
-  };
-  table.addChecks<QuantizeOp>(check);
-  table.addChecks<DequantizeOp>(check);
 }

@@ -520,6 +520,8 @@ struct RelaxLegalizeOpsPass
     populateConv(table);
     populateNorm(table);
     populateIndex(table);
+    populateScatter(table);
+    populateQuantize(table);
     populateSort(table);
     return success();
   }
