@@ -25,6 +25,8 @@
 #include "ConvParts.h"
 #include "Transpose.h"
 
+#include "relax-mlir/IR/Threads.h"
+
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 

@@ -14,11 +14,10 @@
 #include "MatmulLoops.h"
 #include "PackedWeights.h"
 
-#include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "relax-mlir/IR/Threads.h"
+
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/BuiltinOps.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -33,19 +32,6 @@ struct MatmulEmitter::Blocks {
   Value columnBlocks, width; // columns of a task, whole tiles
   Value depthBlocks, depth;  // steps, whole vectors
 };
-
-Value mlir::relax::countThreads(IndexBuilder &b) {
-  auto module =
-      b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
-  FailureOr<LLVM::LLVMFuncOp> function = failure();
-  if (module)
-    function = LLVM::lookupOrCreateFn(b, module, "relax_num_threads_get", {},
-                                      b.getI32Type());
-  if (failed(function)) // the program has another function of that name
-    return b.index(2);
-  Value count = LLVM::CallOp::create(b, *function, ValueRange()).getResult();
-  return arith::IndexCastOp::create(b, b.getIndexType(), count);
-}
 
 MatmulEmitter::Blocks MatmulEmitter::divide(IndexBuilder &b,
                                             const RightMatrix &right) {

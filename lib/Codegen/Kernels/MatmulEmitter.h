@@ -144,10 +144,6 @@ struct MatmulProblem {
 void emitMatmul(IndexBuilder &b, const MatmulProblem &problem,
                 const MatmulBlocking &blocking);
 
-/// Returns the number of threads when the kernel runs. The insertion point of
-/// the builder is in the module already.
-Value countThreads(IndexBuilder &b);
-
 } // namespace mlir::relax
 
 #endif // RELAX_MLIR_LIB_CODEGEN_KERNELS_MATMULEMITTER_H

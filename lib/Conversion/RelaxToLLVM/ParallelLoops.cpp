@@ -365,7 +365,8 @@ LogicalResult Outliner::outline(scf::ParallelOp loop, int64_t grain) {
 }
 
 /// Puts the number of threads in the place of a region that stands for it.
-static void countThreads(scf::ExecuteRegionOp region, RuntimeModule &runtime) {
+static void lowerThreadCount(scf::ExecuteRegionOp region,
+                             RuntimeModule &runtime) {
   auto kind = RelaxDialect::LoopAttrHelper(region.getContext()).getAttr(region);
   if (!kind || kind.getValue() != "threads" || region.getNumResults() != 1 ||
       !region.getResult(0).getType().isIndex())
@@ -409,8 +410,9 @@ struct RelaxOutlineParallelLoopsPass
     });
     RuntimeModule runtime(getOperation());
     SymbolTable symbols(getOperation());
-    getOperation().walk(
-        [&](scf::ExecuteRegionOp region) { countThreads(region, runtime); });
+    getOperation().walk([&](scf::ExecuteRegionOp region) {
+      lowerThreadCount(region, runtime);
+    });
     for (auto [loop, grain] : loops)
       if (failed(Outliner(runtime, symbols).outline(loop, grain)))
         return signalPassFailure();

@@ -51,9 +51,6 @@ void makeParallel(ImplicitLocOpBuilder &b, Operation *loop, int64_t grain = 1);
 /// indices: nothing checks it any more.
 void makeIndependent(ImplicitLocOpBuilder &b, Operation *loop);
 
-/// How many threads may share a loop.
-Value countThreads(ImplicitLocOpBuilder &b);
-
 } // namespace mlir::relax
 
 #endif // RELAX_MLIR_LIB_CONVERSION_RELAXTOLINALG_CONTROLFLOW_H

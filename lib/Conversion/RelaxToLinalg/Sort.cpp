@@ -27,6 +27,7 @@
 
 #include "relax-mlir/Conversion/KernelBuilder.h"
 #include "relax-mlir/Conversion/RelaxToLinalg.h"
+#include "relax-mlir/IR/Threads.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

@@ -123,7 +123,8 @@ func.func private @transposed_after(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>, %o
 // Threads pack the right matrix together. How the product is divided depends on
 // how many they are. The depth is one block, so a tile is finished at once.
 // CHECK-LABEL: func.func private @blocks(
-// CHECK:         llvm.call @relax_num_threads_get() : () -> i32
+// CHECK:         scf.execute_region -> index no_inline
+// CHECK:         relax.loop = "threads"
 // CHECK:         memref.alloc(%{{.*}}) {alignment = 64 : i64} : memref<?xf32>
 // CHECK:         scf.for
 // CHECK:           scf.parallel
@@ -135,7 +136,7 @@ func.func private @transposed_after(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>, %o
 // CHECK:             vector.fma
 // With a batch, tasks pack what they need.
 // CHECK-LABEL: func.func private @batch(
-// CHECK-NOT:     memref.alloc
+// CHECK-NOT:     memref.alloc(
 // CHECK:         scf.parallel
 // CHECK:           memref.alloc
 // CHECK-NOT:     scf.parallel
