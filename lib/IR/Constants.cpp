@@ -10,6 +10,7 @@
 
 #include "relax-mlir/IR/Int4.h"
 #include "relax-mlir/IR/Relax.h"
+#include "relax-mlir/IR/StructInfo.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
 
@@ -89,4 +90,32 @@ bool mlir::relax::isOnlyRead(Value value) {
       return it.value() == value && call.isUpdated(it.index());
     });
   });
+}
+
+/// The contents of the pool cannot be queried before the module is verified.
+LogicalResult LoadConstantOp::verifySymbolUses(SymbolTableCollection &) {
+  auto module = (*this)->getParentOfType<ModuleOp>();
+  auto pool =
+      module ? RelaxDialect::ConstantsAttrHelper(getContext()).getAttr(module)
+             : ArrayAttr();
+  size_t size = pool ? pool.size() : 0;
+  if (getIndex() >= size)
+    return emitOpError() << "expected a constant of the module, which has "
+                         << size << ", but got " << getIndex();
+  // The dialect reports one that is no tensor.
+  auto constant = dyn_cast<ElementsAttr>(pool[getIndex()]);
+  if (!constant)
+    return success();
+  ShapedType type = constant.getShapedType();
+  SmallVector<PrimExprAttr> dims =
+      llvm::map_to_vector(type.getShape(), [&](int64_t dim) {
+        return PrimExprAttr::getInt(getContext(), dim);
+      });
+  Type actual = TensorStructInfoType::get(
+      ShapeExprAttr::get(getContext(), dims), type.getElementType());
+  if (isSubtype(actual, getResult().getType()) == Ternary::Yes)
+    return success();
+  return emitOpError() << "expected the type of constant " << getIndex()
+                       << " of the module, " << actual << ", but got "
+                       << getResult().getType();
 }
