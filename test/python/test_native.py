@@ -250,3 +250,13 @@ relax.func @main(%x: !relax.tensor<[1024], f32>) -> !relax.tensor<[1024], f32> {
         path.write_bytes(code.data)
         text = subprocess.check_output([objdump, "-d", path], text=True)
         assert ("mulps" in text) == (opt_level == 3)
+
+
+def test_what_llvm_refuses_is_an_error() -> None:
+    text = """llvm.func @f() attributes {passthrough = ["alwaysinline", "noinline"]} {
+      llvm.return
+    }"""
+    with ir.Context():
+        module = ir.Module.parse(text)
+        with pytest.raises(ir.MLIRError, match=r"internal error: LLVM refuses .* incompatible"):
+            native.emit_object(module)

@@ -22,6 +22,7 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
 #include "llvm/Object/ArchiveWriter.h"
 #include "llvm/Support/Error.h"
 
@@ -119,9 +120,16 @@ LogicalResult Emitter::emit(unsigned index) {
     return part.module.emitError(error);
   llvm::LLVMContext llvmContext;
   std::unique_ptr<llvm::Module> module =
-      translateModuleToLLVMIR(part.module, llvmContext, "relax");
+      translateModuleToLLVMIR(part.module, llvmContext, "relax",
+                              /*disableVerification=*/true);
   if (!module)
     return failure();
+  // Verified here, where what is wrong becomes an error.
+  std::string refusal;
+  llvm::raw_string_ostream stream(refusal);
+  if (llvm::verifyModule(*module, &stream))
+    return part.module.emitError("internal error: LLVM refuses the module: ")
+           << StringRef(refusal).trim();
   module->setTargetTriple(machine->getTargetTriple());
   module->setDataLayout(machine->createDataLayout());
   module->setPICLevel(llvm::PICLevel::BigPIC);
