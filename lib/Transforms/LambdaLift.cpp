@@ -184,6 +184,16 @@ public:
 private:
   void collectGlobalSymbols();
   LogicalResult lowerFunction(FuncOp func);
+  /// What a closure is given of the scope around it.
+  struct Captures {
+    /// Dimensions, shapes that types refer to, and values.
+    SmallVector<Value> values;
+    /// Shapes that types refer to and no value has.
+    llvm::SetVector<Attribute> lostShapes;
+  };
+  static Captures findCaptures(ClosureOp closure);
+  FuncOp declare(FuncOp outer, ClosureOp closure, ValueRange captures);
+  void moveBody(ClosureOp closure, FuncOp lifted, ValueRange captures);
   void lift(FuncOp outer, ClosureOp closure);
   void replaceSelf(FuncOp lifted, BlockArgument self);
   void makeDirect(CallOp call, FlatSymbolRefAttr callee, ValueRange captures);
@@ -291,58 +301,63 @@ static StringRef closureName(ClosureOp closure) {
   return "lambda";
 }
 
-void Lifter::lift(FuncOp outer, ClosureOp closure) {
+Lifter::Captures Lifter::findCaptures(ClosureOp closure) {
   MLIRContext *context = closure.getContext();
-  OpBuilder builder(closure);
-  Location loc = closure.getLoc();
   llvm::SetVector<Value> values;
   getUsedValuesDefinedAbove(closure.getBody(), values);
   UsedVars used = collectUsedVars(closure, values.getArrayRef());
-
-  // Shapes that types refer to are captured with the values, first.
-  SmallVector<Value> captures;
-  llvm::SetVector<Attribute> lostShapes;
+  Captures captures;
+  SmallVector<StringRef> dimNames = namesInScope(used.dims, closure);
+  if (!dimNames.empty()) {
+    auto shape = ShapeExprAttr::get(
+        context, llvm::map_to_vector(dimNames, [&](StringRef name) {
+          return PrimExprAttr::getVar(context, name);
+        }));
+    OpBuilder builder(closure);
+    captures.values.push_back(ShapeOp::create(builder, closure.getLoc(),
+                                              ShapeStructInfoType::get(shape),
+                                              shape)
+                                  .getResult());
+  }
   for (Attribute attr : used.shapes) {
     auto name = cast<StringAttr>(attr);
     if (Value shape = findShape(closure, name)) {
       if (!values.contains(shape))
-        captures.push_back(shape);
+        captures.values.push_back(shape);
     } else if (!bindsShapeItself(closure, name)) {
-      lostShapes.insert(name);
+      captures.lostShapes.insert(name);
     }
   }
-  llvm::append_range(captures, values);
-  if (SmallVector<StringRef> names = namesInScope(used.dims, closure);
-      !names.empty()) {
-    SmallVector<PrimExprAttr> dims = llvm::map_to_vector(
-        names, [&](StringRef n) { return PrimExprAttr::getVar(context, n); });
-    auto shape = ShapeExprAttr::get(context, dims);
-    captures.insert(
-        captures.begin(),
-        ShapeOp::create(builder, loc, ShapeStructInfoType::get(shape), shape)
-            .getResult());
-  }
+  llvm::append_range(captures.values, values);
+  return captures;
+}
 
+/// A private function after `outer`, of the captures and then the parameters.
+FuncOp Lifter::declare(FuncOp outer, ClosureOp closure, ValueRange captures) {
   FuncStructInfoType info = closure.getFuncStructInfo();
-  SmallVector<Type> params = llvm::to_vector(ValueRange(captures).getTypes());
+  OpBuilder builder(closure.getContext());
+  SmallVector<Type> params = llvm::to_vector(captures.getTypes());
   llvm::append_range(params, info.getParams());
-  std::string name =
-      uniqueName(outer.getSymName() + "." + closureName(closure));
-  OpBuilder detached(context);
   auto lifted = FuncOp::create(
-      detached, loc, name, FunctionType::get(context, params, info.getRet()),
-      info.getPure());
+      builder, closure.getLoc(),
+      uniqueName(outer.getSymName() + "." + closureName(closure)),
+      builder.getFunctionType(params, info.getRet()), info.getPure());
   lifted->setDiscardableAttrs(closure->getDiscardableAttrDictionary());
   lifted.setPrivate();
-  RelaxDialect::CapturesAttrHelper(context).setAttr(
-      lifted, builder.getI64IntegerAttr(captures.size()));
+  RelaxDialect::CapturesAttrHelper(closure.getContext())
+      .setAttr(lifted, builder.getI64IntegerAttr(captures.size()));
   SmallVector<StringRef> argNames(captures.size());
   if (ArrayAttr given = closure.getArgNamesAttr())
     llvm::append_range(argNames, given.getAsValueRange<StringAttr>());
   argNames.resize(params.size());
   lifted.setArgNamesAttr(builder.getStrArrayAttr(argNames));
   symbols.insert(lifted, std::next(Block::iterator(outer)));
+  return lifted;
+}
 
+/// Moves the body of the closure, which then uses parameters where it used the
+/// captures and itself.
+void Lifter::moveBody(ClosureOp closure, FuncOp lifted, ValueRange captures) {
   lifted.getBody().takeBody(closure.getBody());
   Block &body = lifted.getBody().front();
   for (auto [index, capture] : llvm::enumerate(captures)) {
@@ -352,18 +367,26 @@ void Lifter::lift(FuncOp outer, ClosureOp closure) {
       return lifted.getBody().isAncestor(use.getOwner()->getParentRegion());
     });
   }
-  BlockArgument self = body.getArgument(captures.size());
-  replaceSelf(lifted, self);
+  replaceSelf(lifted, body.getArgument(captures.size()));
   body.eraseArgument(captures.size());
+}
+
+void Lifter::lift(FuncOp outer, ClosureOp closure) {
+  auto [captures, lostShapes] = findCaptures(closure);
+  FuncOp lifted = declare(outer, closure, captures);
+  moveBody(closure, lifted, captures);
   if (!lostShapes.empty())
     eraseShapeVars(lifted, lostShapes);
 
   auto callee = FlatSymbolRefAttr::get(lifted);
-  forEachCall(closure.getResult(),
-              [&](CallOp call) { makeDirect(call, callee, captures); });
+  forEachCall(closure.getResult(), [&, &captures = captures](CallOp call) {
+    makeDirect(call, callee, captures);
+  });
+  OpBuilder builder(closure);
   if (!closure.getResult().use_empty())
     closure.getResult().replaceAllUsesWith(
-        makeLocalClosure(builder, loc, callee, captures, info));
+        makeLocalClosure(builder, closure.getLoc(), callee, captures,
+                         closure.getFuncStructInfo()));
   closure.erase();
   worklist.push_back(lifted);
 }
