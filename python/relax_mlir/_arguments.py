@@ -168,7 +168,7 @@ def _too_large(
     function: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> ValueError | None:
     """Return an error about the first argument that is an integer beyond 64 bits, or None."""
-    for key, value in inspect.signature(function).bind(*args, **kwargs).arguments.items():
+    for key, value in _signature(function).bind(*args, **kwargs).arguments.items():
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
             return ValueError(f"{name}: expected {key} to be of 64 bits, but got {value}")
     return None
@@ -189,9 +189,13 @@ def _is_foreign(error: Exception) -> bool:
     return module.partition(".")[0] in _OURS
 
 
+# Kept, as are the annotations: functions that are checked before each call would read them anew.
+_signature = functools.cache(inspect.signature)
+
+
 def _skipped(function: Callable[..., Any]) -> int:
     """Return how many parameters users do not write: `self`."""
-    first = next(iter(inspect.signature(function).parameters), "")
+    first = next(iter(_signature(function).parameters), "")
     return int(first in ("self", "cls"))
 
 
@@ -199,7 +203,7 @@ def _misfit(
     function: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> TypeError | None:
     """Return an error about the first argument that does not fit its annotation, or None."""
-    signature = inspect.signature(function)
+    signature = _signature(function)
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:
@@ -252,8 +256,11 @@ def _evaluated(annotation: Any, function: Callable[..., Any]) -> Any:
     """Return what an annotation stands for; Any where that is not known when it runs."""
     if annotation is inspect.Parameter.empty:
         return Any
-    if not isinstance(annotation, str):
-        return annotation
+    return _named_type(annotation, function) if isinstance(annotation, str) else annotation
+
+
+@functools.cache
+def _named_type(annotation: str, function: Callable[..., Any]) -> Any:
     try:
         return eval(annotation, inspect.unwrap(function).__globals__)
     except (NameError, AttributeError, TypeError):  # imported for type checkers only

@@ -231,7 +231,7 @@ class CompileOptions:
         """Return the options as pipelines of MLIR have them, such as ``relax-to-llvm``."""
         return {
             name.replace("_", "-"): str(value).lower()
-            for name, value in dataclasses.asdict(self).items()
+            for name, value in vars(self).items()
             if name not in _OF_PYTHON and value != ""
         }
 
