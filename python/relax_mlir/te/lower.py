@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mlir import ir
-from mlir.dialects import arith, func, linalg, scf, tensor
+from mlir.dialects import arith, func, scf, tensor
 
 from .._mlir_libs import _relax_mlir as _ext
 from ..core.context import current_context
@@ -23,7 +23,7 @@ from ..tir import expr as _expr
 from ..tir.dims import same_dim
 from ..tir.emit import Emitter, kernel_type
 from ..tir.expr import IntImm, IterVar, PrimExpr, Reduce, Var, is_zero
-from ..tir.generic import bounded_loops, build_generic, loads, used_vars
+from ..tir.generic import bounded_loops, build_generic, linalg, loads, used_vars
 from .body_emitter import BodyEmitter
 from .loops import Loops, guard_selects
 from .operation import kernel_name
@@ -155,7 +155,7 @@ class Kernel:
         is_written = self._destinations.get(key) == argument
         if is_written and not isinstance(each.op, PlaceholderOp):
             return self._values[key]
-        return linalg.copy(self._values[key], outs=[argument])
+        return linalg().copy(self._values[key], outs=[argument])
 
     # -- operations ---------------------------------------------------------------------------
 
@@ -195,7 +195,7 @@ class Kernel:
             output = self.destination(each) if wide is None else self._empty(each, wide)
             if isinstance(start, (IntImm, _expr.FloatImm)):
                 value = Emitter().value(start if wide is None else _expr.cast("float32", start))
-                filled.append(linalg.fill(value, outs=[output]))
+                filled.append(linalg().fill(value, outs=[output]))
             else:
                 filled += self._generic(op.axis, [], [start], [output])
         return filled
@@ -244,7 +244,7 @@ class Kernel:
             emitter = BodyEmitter(self, {load: elements[i] for load, i in uses.items()})
             for loop, axis in enumerate(loops.axes):
                 if id(axis.var) in used:
-                    index = linalg.IndexOp(loop).result
+                    index = linalg().IndexOp(loop).result
                     if not is_zero(axis.dom.min):
                         index = arith.AddIOp(index, self.size(axis.dom.min)).result
                     emitter.bind(axis.var, index)

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mlir import ir
-from mlir.dialects import linalg
 
 from . import expr as _expr
 from .dims import same_dim
@@ -252,6 +251,16 @@ def used_vars(exprs: Sequence[PrimExpr], is_operand: Callable[[Any], bool]) -> s
     return found
 
 
+def linalg() -> Any:
+    """Return MLIR's module for linalg.
+
+    It takes an eighth of the time that the package takes to import, and few programs need it.
+    """
+    from mlir.dialects import linalg
+
+    return linalg
+
+
 def build_generic(
     inputs: Sequence[ir.Value],
     outputs: Sequence[ir.Value],
@@ -277,7 +286,7 @@ def build_generic(
     list of mlir.ir.Value
         The outputs, if they are tensors.
     """
-    op = linalg.GenericOp(
+    op = linalg().GenericOp(
         [value.type for value in outputs if isinstance(value.type, ir.RankedTensorType)],
         inputs,
         outputs,
@@ -287,5 +296,5 @@ def build_generic(
     types = [value.type.element_type for value in (*inputs, *outputs)]
     block = op.regions[0].blocks.append(*types)
     with ir.InsertionPoint(block):
-        linalg.YieldOp(body(list(block.arguments)))
+        linalg().YieldOp(body(list(block.arguments)))
     return list(op.results)

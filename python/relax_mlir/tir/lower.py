@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mlir import ir
-from mlir.dialects import arith, func, linalg, memref, scf, tensor
+from mlir.dialects import arith, func, memref, scf, tensor
 
 from .._mlir_libs import _relax_mlir as _ext
 from ..core.dtypes import element_type
@@ -28,7 +28,7 @@ from . import stmt as st
 from .dims import to_dim
 from .emit import kernel_type
 from .expr import BufferLoad, Call, FloatImm, IntImm, PrimExpr, Var
-from .generic import bare, build_generic, loads, used_vars
+from .generic import bare, build_generic, linalg, loads, used_vars
 from .index_bounds import out_of_bounds
 from .jumps import without_jumps
 from .kernel import HANDLE, Kernel
@@ -521,7 +521,7 @@ class _Lowering:
         if _expr.undefined_vars(init.value) or any(loads([init.value])):
             self._generic(structure.initial(init), structure.constants)
         else:
-            filled = linalg.fill(self.kernel.value(init.value), outs=[self._buffer(init.buffer)])
+            filled = linalg().fill(self.kernel.value(init.value), outs=[self._buffer(init.buffer)])
             if self.function.tensors:
                 self.kernel.bind_source(init.buffer, filled)
         if only_fills(structure.block):
@@ -539,7 +539,7 @@ class _Lowering:
             kernel.elements = list(zip(known, elements, strict=True))
             for loop, var in enumerate(generic.iters):
                 if id(var) in used:
-                    kernel.bind(var, linalg.IndexOp(loop).result)
+                    kernel.bind(var, linalg().IndexOp(loop).result)
             for var in constants:
                 if id(var) in used:
                     kernel.bind(var, arith.ConstantOp.create_index(0).result)
