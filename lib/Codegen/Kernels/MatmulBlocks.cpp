@@ -391,7 +391,7 @@ void MatmulEmitter::emitPackedTile(IndexBuilder &b, const Panels &panels,
   if (getConstantIntValue(problem.m))
     unit = 1;
   else if (getConstantIntValue(problem.n))
-    unit = blocking.rows / 2;
+    unit = llvm::divideCeil(blocking.rows, 2);
   branchBySize(b, tile.rows, getTileSizes(problem.m, blocking.rows, unit),
                computeRows);
 }

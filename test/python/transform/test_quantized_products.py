@@ -361,7 +361,7 @@ def test_sums_that_just_fit():
 
 
 def test_check_and_worthwhile():
-    mod = conv_of(np.ones((8, 8, 3, 3), "int8"), ("n", 8, 9, 9))
+    mod = conv_of(np.ones((16, 16, 3, 3), "int8"), ("n", 16, 9, 9))
     assert is_of_integers(FakeQuantizationToInteger()(mod))
     assert not is_of_integers(FakeQuantizationToInteger(worthwhile=True)(mod))
     seen = []
