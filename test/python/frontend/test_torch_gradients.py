@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -114,18 +115,27 @@ MODELS: dict[str, tuple[nn.Module, torch.Tensor]] = {
 }  # fmt: skip
 
 
+WANTED = torch.tensor([2, 0, 1])
+
+
+@functools.cache
+def trained_of(name: str) -> tuple[Loss, Any, Any]:
+    """Return the loss of a model, its exported program, and the module that both modes compile."""
+    model, x = MODELS[name]
+    loss = Loss(model)
+    program = _export_forward_backward(torch.export.export(loss, (x, WANTED)))
+    return loss, program, from_exported_program(program)
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_loss_and_gradients(name: str, exec_mode: str) -> None:
-    torch.manual_seed(0)
-    model, x = MODELS[name]
-    loss, wanted = Loss(model), torch.tensor([2, 0, 1])
-    program = _export_forward_backward(torch.export.export(loss, (x, wanted)))
-    mod = from_exported_program(program)
+    loss, program, mod = trained_of(name)
+    x = MODELS[name][1]
     main = relax_mlir.VirtualMachine(relax_mlir.compile(mod, exec_mode=exec_mode))["main"]
-    first, *gradients = (torch.from_dlpack(one) for one in main(x, wanted))
+    first, *gradients = (torch.from_dlpack(one) for one in main(x, WANTED))
 
     trained = copy.deepcopy(loss)
-    value = trained(x, wanted)
+    value = trained(x, WANTED)
     value.backward()
     torch.testing.assert_close(first, value.detach(), rtol=1e-5, atol=1e-6)
     by_name = dict(trained.named_parameters())
@@ -238,6 +248,6 @@ def test_error_gradients_that_are_not_supported() -> None:
     with pytest.raises(NotImplementedError, match=r"divisor_override with ceil_mode .*\(File"):
         from_exported_program(program)
     loss = Loss(nn.EmbeddingBag(9, 4, mode="max"))
-    program = torch.export.export(loss, (WORDS, torch.tensor([2, 0, 1])))
+    program = torch.export.export(loss, (WORDS, WANTED))
     with pytest.raises(NotImplementedError, match=r"gradient of the largest elements of bags"):
         from_exported_program(_export_forward_backward(program))
