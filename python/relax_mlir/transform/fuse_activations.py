@@ -77,7 +77,8 @@ class FuseActivations:
 
 def _fuse(found: ir.Operation) -> ir.Value | None:
     result = found.results[0]
-    if dtype_of(result) not in _TOLERANCE:
+    tolerance = _TOLERANCE.get(dtype_of(result) or "")
+    if tolerance is None:
         return None
     for curve in _parts(result):
         for activation in _ACTIVATIONS:
@@ -86,9 +87,9 @@ def _fuse(found: ir.Operation) -> ir.Value | None:
                 continue
             argument = made.operands[0]
             for x in _parts(argument):
-                if _is(argument, [x], activation.argument) and _is(
-                    result, [x, curve], activation.result
-                ):
+                if _is_near(
+                    _polynomial(argument, [x]), activation.argument, tolerance
+                ) and _is_near(_polynomial(result, [x, curve]), activation.result, tolerance):
                     return activation.make(x)
     return None
 
@@ -103,10 +104,7 @@ def _parts(value: ir.Value) -> Iterator[ir.Value]:
             seen += made.operands
 
 
-def _is(value: ir.Value, leaves: Sequence[ir.Value], expected: _Polynomial) -> bool:
-    """Say whether a value is a polynomial of other ones."""
-    made = _polynomial(value, leaves)
-    tolerance = _TOLERANCE[dtype_of(value) or ""]
+def _is_near(made: _Polynomial | None, expected: _Polynomial, tolerance: float) -> bool:
     return (
         made is not None
         and made.keys() == expected.keys()
