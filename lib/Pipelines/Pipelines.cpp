@@ -148,7 +148,7 @@ static void addDeviceCode(OpPassManager &pm) {
   device.addPass(createConvertMathToLLVMPass());
   device.addPass(createConvertNVVMToLLVMPass());
   device.addPass(createReconcileUnrealizedCastsPass());
-  addTidying(device);
+  addTidying(device, /*simplifyBlocks=*/true);
   GpuModuleToBinaryPassOptions binary;
   binary.compilationTarget = "isa";
   pm.addPass(createGpuModuleToBinaryPass(binary));
@@ -198,7 +198,7 @@ static void buildLLVM(OpPassManager &pm, const CompileOptions &options) {
   last.addPass(createUBToLLVMConversionPass());
   last.addPass(createReconcileUnrealizedCastsPass());
   pm.addPass(createRelaxBFloatsAsBitsPass());
-  addTidying(pm.nest<LLVM::LLVMFuncOp>());
+  addTidying(pm.nest<LLVM::LLVMFuncOp>(), /*simplifyBlocks=*/true);
   // A line of code would belong to several operations.
   if (!options.debugInfo)
     pm.addPass(createRelaxMergeFunctionsPass());

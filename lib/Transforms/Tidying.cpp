@@ -16,9 +16,11 @@
 
 using namespace mlir;
 
-void mlir::relax::addTidying(OpPassManager &pm) {
+void mlir::relax::addTidying(OpPassManager &pm, bool simplifyBlocks) {
   GreedyRewriteConfig config;
   config.setUseTopDownTraversal(false);
+  if (!simplifyBlocks)
+    config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
   pm.addPass(createCanonicalizerPass(config));
   pm.addPass(createCSEPass());
 }

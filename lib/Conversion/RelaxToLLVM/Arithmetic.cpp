@@ -86,8 +86,11 @@ struct RelaxConvertArithmeticToLLVMPass
   }
 
   void runOnOperation() override {
+    // Blocks are simplified once, at the end of the phase.
+    GreedyRewriteConfig lowering;
+    lowering.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
     // It may stop before all patterns were applied, which is no failure.
-    (void)applyPatternsGreedily(getOperation(), vectorLowering);
+    (void)applyPatternsGreedily(getOperation(), vectorLowering, lowering);
     LLVMConversionTarget target(getContext());
     target.addLegalDialect<memref::MemRefDialect>();
     target.addDynamicallyLegalDialect<index::IndexDialect>(isInRegion);
