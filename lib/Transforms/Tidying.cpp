@@ -19,6 +19,9 @@ using namespace mlir;
 void mlir::relax::addTidying(OpPassManager &pm, bool simplifyBlocks) {
   GreedyRewriteConfig config;
   config.setUseTopDownTraversal(false);
+  // What a change may enable is visited at once: a second round over all
+  // operations finds nothing.
+  config.setMaxIterations(1);
   if (!simplifyBlocks)
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
   pm.addPass(createCanonicalizerPass(config));

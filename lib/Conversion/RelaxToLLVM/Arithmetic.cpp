@@ -89,6 +89,7 @@ struct RelaxConvertArithmeticToLLVMPass
     // Blocks are simplified once, at the end of the phase.
     GreedyRewriteConfig lowering;
     lowering.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+    lowering.setMaxIterations(1);
     // It may stop before all patterns were applied, which is no failure.
     (void)applyPatternsGreedily(getOperation(), vectorLowering, lowering);
     LLVMConversionTarget target(getContext());
