@@ -28,7 +28,6 @@
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
-#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
@@ -99,13 +98,7 @@ static void buildKernels(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createRelaxPrepareKernelsPass());
   if (options.emitKernels)
     pm.addPass(createRelaxEmitKernelsPass());
-  bufferization::OneShotBufferizePassOptions bufferize;
-  bufferize.bufferizeFunctionBoundaries = true;
-  bufferize.functionBoundaryTypeConversion =
-      bufferization::LayoutMapOption::IdentityLayoutMap;
-  pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
-  addTidying(pm.nest<func::FuncOp>()); // for loops that return a parameter
-  pm.addPass(bufferization::createDropEquivalentBufferResultsPass());
+  pm.addPass(createRelaxBufferizeKernelsPass());
   pm.addPass(createRelaxDeallocateBuffersPass());
   pm.addPass(createConvertBufferizationToMemRefPass());
   pm.addPass(createRelaxMapKernelsToGPUPass());

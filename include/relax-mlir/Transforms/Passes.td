@@ -393,6 +393,16 @@ def RelaxLowerExpandShapePass
   ];
 }
 
+def RelaxBufferizeKernelsPass
+    : Pass<"relax-bufferize-kernels", "ModuleOp"> {
+  let summary = "Bufferize kernels that compute tensors";
+  let description = [{
+    Runs `one-shot-bufferize` with function boundaries, simplifies kernels, and
+    drops results that are parameters, where a kernel of the module has tensors
+    or results. Nothing is done where all kernels are on memrefs already.
+  }];
+}
+
 def RelaxDeallocateBuffersPass
     : Pass<"relax-deallocate-buffers", "ModuleOp"> {
   let summary = "Free the memory that kernels allocate";
