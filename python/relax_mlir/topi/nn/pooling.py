@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ... import te
@@ -33,6 +34,92 @@ def _require_type(pool_type: str) -> None:
         raise ValueError(f"expected pool_type 'max' or 'avg', but got {pool_type!r}")
 
 
+@dataclass(frozen=True)
+class _Windows:
+    """Windows along a dimension of a tensor.
+
+    Attributes
+    ----------
+    axis : int
+    extent : PrimExpr
+        How many elements the tensor has there.
+    size, step, hole : int
+        Elements of a window, and how far apart windows and their elements are.
+    before, after : int
+        Elements of the border.
+    ceil_mode : bool
+        Whether a window that begins inside may end behind the border.
+    """
+
+    axis: int
+    extent: PrimExpr
+    size: int
+    step: int
+    hole: int
+    before: int
+    after: int
+    ceil_mode: bool
+
+    @property
+    def behind(self) -> int:
+        """How many elements from the end of the input on windows may read."""
+        return self.after + (self.step - 1 if self.ceil_mode else 0)
+
+    def count(self) -> PrimExpr:
+        """Return how many windows there are."""
+        span = self.before + self.behind - (self.size - 1) * self.hole - 1
+        count = (self.extent + span) // self.step + 1
+        if self.ceil_mode:
+            # But no window begins after the input.
+            begin = (count - 1) * self.step - self.before
+            count = count - (begin >= self.extent).astype(count.dtype)
+        return canonical(count)
+
+    def place(self, index: PrimExpr, element: PrimExpr) -> PrimExpr:
+        """Return where an element of a window is in the input with its border."""
+        return index * self.step + element * self.hole
+
+    def elements(self, index: PrimExpr, *, with_border: bool) -> PrimExpr:
+        """Return how many elements of a window count for the mean."""
+        begin = index * self.step - self.before
+        end = begin + (self.size - 1) * self.hole
+        end = _op.min(end, self.extent - 1 + (self.after if with_border else 0))
+        if not with_border:
+            # The first element of the window that is inside.
+            outside = -_op.min(begin, te.const(0, begin.dtype))
+            begin = begin + (outside + (self.hole - 1)) // self.hole * self.hole
+        return (end - begin) // self.hole + 1
+
+
+def _windows(
+    data: Tensor,
+    axes: list[int],
+    kernel: Any,
+    stride: Any,
+    dilation: Any,
+    padding: Any,
+    ceil_mode: bool,
+) -> list[_Windows]:
+    count = len(axes)
+    sizes, steps = pair(kernel, count, "kernel"), pair(stride, count, "stride")
+    holes = pair(dilation, count, "dilation")
+    if min(*sizes, *steps, *holes) < 1:
+        raise ValueError(f"expected kernel, stride and dilation from 1 on, but got {kernel}")
+    before, after = pads_of(padding, [te.const(size, "int64") for size in sizes], holes)
+    return [
+        _Windows(at, data.shape[at], sizes[i], steps[i], holes[i], before[i], after[i], ceil_mode)
+        for i, at in enumerate(axes)
+    ]
+
+
+def _with_border(data: Tensor, windows: list[_Windows], number: PrimExpr) -> Tensor:
+    """Return the tensor with what windows read around it."""
+    before, after = [0] * data.ndim, [0] * data.ndim
+    for each in windows:
+        before[each.axis], after[each.axis] = each.before, each.behind
+    return pad(data, before, after, number, "pad_temp") if any(before + after) else data
+
+
 def _pool(
     data: Tensor,
     kernel: Any,
@@ -47,38 +134,23 @@ def _pool(
 ) -> Tensor:
     _require_type(pool_type)
     axes = _spatial_axes(data, layout, count)
-    sizes, steps = pair(kernel, count, "kernel"), pair(stride, count, "stride")
-    holes = pair(dilation, count, "dilation")
-    if min(*sizes, *steps, *holes) < 1:
-        raise ValueError(f"expected kernel, stride and dilation from 1 on, but got {kernel}")
-    before, after = pads_of(padding, [te.const(size, "int64") for size in sizes], holes)
-    # Elements beyond the border that a last window reads if it begins inside.
-    extra = [step - 1 if ceil_mode else 0 for step in steps]
+    windows = _windows(data, axes, kernel, stride, dilation, padding, ceil_mode)
     shape = list(data.shape)
-    borders: list[list[int]] = [[0] * data.ndim, [0] * data.ndim]
-    for i, at in enumerate(axes):
-        borders[0][at], borders[1][at] = before[i], after[i] + extra[i]
-        span = before[i] + after[i] + extra[i] - (sizes[i] - 1) * holes[i] - 1
-        count_at = (data.shape[at] + span) // steps[i] + 1
-        if ceil_mode:
-            # But no window begins after the input.
-            begin = (count_at - 1) * steps[i] - before[i]
-            count_at = count_at - (begin >= data.shape[at]).astype(count_at.dtype)
-        shape[at] = canonical(count_at)
-        if (constant(shape[at]) or 0) < 0:
+    for each in windows:
+        shape[each.axis] = each.count()
+        if (constant(shape[each.axis]) or 0) < 0:
             raise ValueError(
                 f"expected a kernel that is not larger than the padded input: {kernel}"
             )
     is_max = pool_type == "max"
     number = _op._lowest(data.dtype) if is_max else te.const(0, data.dtype)
-    has_border = any(map(any, borders))
-    padded = pad(data, borders[0], borders[1], number, "pad_temp") if has_border else data
-    reduced = [te.reduce_axis((0, size), name=f"r{i}") for i, size in enumerate(sizes)]
+    padded = _with_border(data, windows, number)
+    reduced = [te.reduce_axis((0, each.size), name=f"r{i}") for i, each in enumerate(windows)]
 
     def window(*i: PrimExpr) -> PrimExpr:
         at = list(i)
-        for number_, axis in enumerate(axes):
-            at[axis] = i[axis] * steps[number_] + reduced[number_].var * holes[number_]
+        for each, element in zip(windows, reduced, strict=True):
+            at[each.axis] = each.place(i[each.axis], element.var)
         return (te.max if is_max else te.sum)(padded(*at), axis=reduced)
 
     result = te.compute(shape, window, name=f"pool_{pool_type}", tag=f"pool_{pool_type}")
@@ -86,18 +158,7 @@ def _pool(
         return result
 
     def average(*i: PrimExpr) -> PrimExpr:
-        counts: list[PrimExpr] = []
-        for number_, axis in enumerate(axes):
-            hole = holes[number_]
-            begin = i[axis] * steps[number_] - before[number_]
-            end = begin + (sizes[number_] - 1) * hole
-            last = data.shape[axis] - 1 + (after[number_] if count_include_pad else 0)
-            end = _op.min(end, last)
-            if not count_include_pad:
-                # The first element of the window that is inside.
-                skipped = (-_op.min(begin, te.const(0, begin.dtype)) + (hole - 1)) // hole
-                begin = begin + skipped * hole
-            counts.append((end - begin) // hole + 1)
+        counts = [each.elements(i[each.axis], with_border=count_include_pad) for each in windows]
         elements = _op.max(product(counts), te.const(1, counts[0].dtype))
         return _op.div(result(*i), elements.astype(data.dtype))
 
