@@ -28,6 +28,7 @@
 
 #include "Contraction.h"
 #include "ConvParts.h"
+#include "PanelPart.h"
 #include "Transpose.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -377,20 +378,16 @@ SmallVector<Value> DirectConv::computeSums(IndexBuilder &b, const Task &task,
   Value weightBegin = b.mul(panel, panelSize);
   // After the last panel, it itself is fetched: nothing is outside of memory.
   Value last = b.index(parts.groups * panels - 1);
-  // Parts overlap, as each has whole elements for a step.
-  Value aheadStep = b.ceilDiv(b.index(channels), count);
-  Value partBegin =
-      b.min(b.floorDiv(b.mul(part, panelSize), count),
-            b.sub(b.index(panelSize), b.mul(aheadStep, panelSize / channels)));
-  Value ahead =
-      b.add(b.mul(b.min(b.add(panel, 1), last), panelSize), partBegin);
+  Value next = b.mul(b.min(b.add(panel, 1), last), panelSize);
+  auto ahead = PanelPart::get(b, next, part, count,
+                              b.index(panelSize / channels), channels);
   auto step = [&](IndexBuilder &b, Value pixel, Value k,
                   const IndexBuilder::Step &inner, ValueRange carried) {
     Value weight =
         b.add(b.add(weightBegin, b.mul(k, channels)), inner, channels);
-    Value place = b.add(b.mul(k, aheadStep), inner, aheadStep);
+    Value place = b.add(b.mul(k, ahead.step), inner, ahead.step);
     if (inner.offset % 2 == 0) // two steps are a line of the cache at most
-      memref::PrefetchOp::create(b, weights, b.add(ahead, place),
+      memref::PrefetchOp::create(b, weights, b.add(ahead.begin, place),
                                  /*isWrite=*/false, /*localityHint=*/2,
                                  /*isDataCache=*/true);
     return tile.addProducts(

@@ -154,20 +154,6 @@ void MatmulEmitter::emitTasks(IndexBuilder &b, const RightMatrix &right) {
   });
 }
 
-/// A tile fetches its part of the next panel: from memory, a whole panel takes
-/// longer than the products of one tile.
-void MatmulEmitter::fetchPart(IndexBuilder &b, Panels &panels, Value next,
-                              Value row, Value rows, Value depth) {
-  int64_t width = blocking.columns();
-  Value tiles = b.ceilDiv(rows, b.index(blocking.rows));
-  Value number = b.floorDiv(row, b.index(blocking.rows));
-  panels.aheadStep = b.min(b.ceilDiv(b.index(width), tiles), b.index(lanes));
-  // Parts overlap, as each has whole elements for a step.
-  Value first = b.floorDiv(b.mul(number, b.mul(depth, width)), tiles);
-  Value last = b.mul(depth, b.sub(b.index(width), panels.aheadStep));
-  panels.ahead = b.add(next, b.min(first, last));
-}
-
 /// Prefetches what the products of a tile will be written to. Processors fetch
 /// ahead what is read, and wait for memory that is written: rows of a tile are
 /// too short to be known as streams.
@@ -271,8 +257,12 @@ void MatmulEmitter::emitTask(IndexBuilder &b, const RightMatrix &right,
         if (problem.isLhsPacked)
           panels.lhs.offset = b.add(b.add(lhs.offset, b.mul(begin, height)),
                                     b.mul(b.add(row, i), countSteps(b)));
-        if (next)
-          fetchPart(b, panels, next, i, rows, depth);
+        if (next) {
+          Value tiles = b.ceilDiv(rows, b.index(height));
+          Value number = b.floorDiv(i, b.index(height));
+          panels.ahead = PanelPart::get(b, next, number, tiles, depth, width,
+                                        /*most=*/lanes);
+        }
         Value tileRows = b.min(b.sub(rows, i), b.index(height));
         Value sums = b.createOrFold<arith::SelectOp>(
             isWhole, zero, b.add(b.mul(j, paddedRows), b.mul(i, width)));
@@ -331,7 +321,7 @@ void MatmulEmitter::emitPackedTile(IndexBuilder &b, const Panels &panels,
                                    Value isFirst, const Tile &tile) {
   int64_t width = blocking.columns();
   auto fetch = [&](IndexBuilder &b, const Step &k) {
-    Value place = b.mul(b.add(panels.ahead, k, panels.aheadStep),
+    Value place = b.mul(b.add(panels.ahead->begin, k, panels.ahead->step),
                         isOfWords(panels.rhs) ? 1 : wordSize());
     memref::PrefetchOp::create(b, panels.rhs.base, place, /*isWrite=*/false,
                                /*localityHint=*/2, /*isDataCache=*/true);

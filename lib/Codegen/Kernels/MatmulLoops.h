@@ -17,6 +17,7 @@
 #define RELAX_MLIR_LIB_CODEGEN_KERNELS_MATMULLOOPS_H
 
 #include "MatmulEmitter.h"
+#include "PanelPart.h"
 
 namespace mlir::relax {
 
@@ -173,16 +174,13 @@ private:
                 Value task);
 
   /// The panels that a tile is computed from. Meanwhile, elements of `rhs` that
-  /// a later tile needs are prefetched: from `ahead` on, `aheadStep` further
-  /// with each step.
+  /// a later tile needs are prefetched.
   struct Panels {
     MatrixView lhs, rhs; // base and offset
-    Value ahead, aheadStep;
+    std::optional<PanelPart> ahead = std::nullopt;
     /// What sums have too much where the left matrix is moved.
     SmallVector<Value> offsets = {};
   };
-  void fetchPart(IndexBuilder &b, Panels &panels, Value next, Value row,
-                 Value rows, Value depth);
   void prefetchResult(IndexBuilder &b, const MatmulProblem::Place &place);
   void emitPackedTile(IndexBuilder &b, const Panels &panels, Value scratch,
                       Value sums, Value depth, Value isFirst, const Tile &tile);
