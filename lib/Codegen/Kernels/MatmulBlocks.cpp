@@ -33,76 +33,133 @@ struct MatmulEmitter::Blocks {
   Value depthBlocks, depth;  // steps, whole vectors
 };
 
-MatmulEmitter::Blocks MatmulEmitter::divide(IndexBuilder &b,
-                                            const RightMatrix &right) {
-  // A thread has some tasks, as others may be late; each of them has so many
-  // products at least. The sums of its panels stay in the second level of the
-  // cache while the depth is gone through.
-  constexpr int64_t kTasksOfThread = 4, kMinWork = 1 << 18, kMaxPanels = 64,
-                    kMaxPanelsOfSums = 12;
-  Value one = b.index(1);
-  auto atLeastOne = [&](Value value) { return b.max(value, one); };
-  int64_t height = blocking.rows, width = blocking.columns();
-  Blocks blocks;
+/// A part of the result, and scratch memory: sums, then panels.
+struct MatmulEmitter::Task {
+  Task(const RightMatrix &right, const Blocks &blocks)
+      : right(right), blocks(blocks) {}
+
+  const RightMatrix &right;
+  const Blocks &blocks;
+  Value batch, row, rows;
+  Value column, columns; // of the result
+  Value place;           // of the first column in the right matrix
+  MatrixView lhs;
+  Value isWhole; // whether the depth is one block
+  Value paddedRows;
+  Value scratch, lhsPanels, rhsPanels; // memory, and where panels begin
+};
+
+/// Steps that are in panels at a time.
+struct MatmulEmitter::DepthBlock {
+  Value begin, depth;
+  Value isFirst, isLast;
+};
+
+/// The number of tiles along rows and columns, and of the blocks that they are
+/// divided into.
+struct MatmulEmitter::Grid {
+  Value tiles, panels;
+  Value rowBlocks, columnBlocks;
+};
+
+static Value atLeastOne(IndexBuilder &b, Value value) {
+  return b.max(value, b.index(1));
+}
+
+void MatmulEmitter::divideDepth(IndexBuilder &b, Blocks &blocks) {
   // A block that is somewhat deeper is better than two that are not full.
   int64_t maxDepth = blocking.blockDepth + blocking.blockDepth / 4;
   Value steps = countSteps(b);
-  blocks.depthBlocks = atLeastOne(b.ceilDiv(steps, b.index(maxDepth)));
+  blocks.depthBlocks = atLeastOne(b, b.ceilDiv(steps, b.index(maxDepth)));
   // Words of quantized weights are not divided.
-  blocks.depth = b.roundUp(atLeastOne(b.ceilDiv(steps, blocks.depthBlocks)),
+  blocks.depth = b.roundUp(atLeastOne(b, b.ceilDiv(steps, blocks.depthBlocks)),
                            std::max(lanes, kCodesOfWord));
+}
 
-  // Blocks that fit the caches.
-  Value tiles = b.ceilDiv(problem.m, b.index(height));
-  Value panels = b.ceilDiv(right.columns, b.index(width));
+/// Blocks as large as caches allow: the sums of panels stay in the second level
+/// while the depth is gone through.
+MatmulEmitter::Grid MatmulEmitter::fitCaches(IndexBuilder &b,
+                                             const RightMatrix &right,
+                                             const Blocks &blocks) {
+  constexpr int64_t kMaxPanels = 64, kMaxPanelsOfSums = 12;
+  Grid grid;
+  grid.tiles = b.ceilDiv(problem.m, b.index(blocking.rows));
+  grid.panels = b.ceilDiv(right.columns, b.index(blocking.columns()));
   int64_t blockSize = blocking.blockRows * blocking.blockDepth;
   // Panels that are ready cost no more where several tasks read them, and what
   // is left of the cache keeps them, and sums.
   if (right.panels.base)
     blockSize /= 3;
-  Value maxTiles =
-      atLeastOne(b.floorDiv(b.index(blockSize / height), blocks.depth));
-  Value rowBlocks = atLeastOne(b.ceilDiv(tiles, maxTiles));
+  Value maxTiles = atLeastOne(
+      b, b.floorDiv(b.index(blockSize / blocking.rows), blocks.depth));
+  grid.rowBlocks = atLeastOne(b, b.ceilDiv(grid.tiles, maxTiles));
   Value maxPanels = b.createOrFold<arith::SelectOp>(
       b.isAtMost(blocks.depthBlocks, 1), b.index(kMaxPanels),
       b.index(kMaxPanelsOfSums));
-  Value columnBlocks = atLeastOne(b.ceilDiv(panels, maxPanels));
+  grid.columnBlocks = atLeastOne(b, b.ceilDiv(grid.panels, maxPanels));
+  return grid;
+}
 
-  // Blocks that threads share. A single thread has no use for more tasks.
+/// How many tasks each product of the batch should have. A thread has some, as
+/// others may be late, and each of them has so many products at least; but a
+/// single thread has no use for more tasks.
+Value MatmulEmitter::countTasks(IndexBuilder &b, const RightMatrix &right) {
+  constexpr int64_t kTasksOfThread = 4, kMinWork = 1 << 18;
   Value work = b.mul(b.mul(problem.m, right.columns), problem.k);
   Value tasks =
       b.min(b.mul(threads, kTasksOfThread),
             b.floorDiv(b.mul(work, problem.batch), b.index(kMinWork)));
-  tasks = b.createOrFold<arith::SelectOp>(b.isAtMost(threads, 1), one, tasks);
-  tasks = b.ceilDiv(tasks, atLeastOne(problem.batch));
+  tasks = b.createOrFold<arith::SelectOp>(b.isAtMost(threads, 1), b.index(1),
+                                          tasks);
+  return b.ceilDiv(tasks, atLeastOne(b, problem.batch));
+}
+
+/// Divides blocks further, until there are as many as tasks. Each task packs
+/// its rows, and its columns where they are not ready.
+void MatmulEmitter::share(IndexBuilder &b, const RightMatrix &right,
+                          Value tasks, Grid &grid) {
   auto split = [&](Value &blocks, Value others, Value count, int64_t least) {
     Value wanted = b.ceilDiv(tasks, others);
     Value most = b.floorDiv(count, b.index(least));
     blocks = b.max(blocks, b.min(wanted, most));
   };
-  // Each task packs its rows, and its columns where they are not ready.
+  auto splitRows = [&](int64_t leastTiles) {
+    split(grid.rowBlocks, grid.columnBlocks, grid.tiles, leastTiles);
+  };
+  auto splitColumns = [&](int64_t leastPanels) {
+    split(grid.columnBlocks, grid.rowBlocks, grid.panels, leastPanels);
+  };
   if (right.panels.base) {
-    split(rowBlocks, columnBlocks, tiles, 4);
-    split(columnBlocks, rowBlocks, panels, 4);
-    split(rowBlocks, columnBlocks, tiles, 1);
-  } else {
-    split(columnBlocks, rowBlocks, panels, 4);
-    split(rowBlocks, columnBlocks, tiles, 8);
-    // To pack more is better than to leave a thread without a task.
-    tasks = b.min(tasks, threads);
-    split(columnBlocks, rowBlocks, panels, 1);
-    split(rowBlocks, columnBlocks, tiles, 2);
+    splitRows(4);
+    splitColumns(4);
+    splitRows(1);
+    return;
   }
-  // Rounded up to tiles, they may be fewer.
+  splitColumns(4);
+  splitRows(8);
+  // To pack more is better than to leave a thread without a task.
+  tasks = b.min(tasks, threads);
+  splitColumns(1);
+  splitRows(2);
+}
+
+MatmulEmitter::Blocks MatmulEmitter::divide(IndexBuilder &b,
+                                            const RightMatrix &right) {
+  Blocks blocks;
+  divideDepth(b, blocks);
+  Grid grid = fitCaches(b, right, blocks);
+  share(b, right, countTasks(b, right), grid);
+  // Rounded up to tiles, blocks may be fewer.
   auto roundUp = [&](Value &blocks, Value count) {
-    Value size = atLeastOne(b.ceilDiv(count, blocks));
+    Value size = atLeastOne(b, b.ceilDiv(count, blocks));
     blocks = b.ceilDiv(count, size);
     return size;
   };
-  blocks.rows = b.mul(roundUp(rowBlocks, tiles), height);
-  blocks.width = b.mul(roundUp(columnBlocks, panels), width);
-  blocks.rowBlocks = rowBlocks;
-  blocks.columnBlocks = columnBlocks;
+  blocks.rows = b.mul(roundUp(grid.rowBlocks, grid.tiles), blocking.rows);
+  blocks.width =
+      b.mul(roundUp(grid.columnBlocks, grid.panels), blocking.columns());
+  blocks.rowBlocks = grid.rowBlocks;
+  blocks.columnBlocks = grid.columnBlocks;
   return blocks;
 }
 
@@ -149,8 +206,8 @@ void MatmulEmitter::emitTasks(IndexBuilder &b, const RightMatrix &right) {
   Blocks blocks = divide(b, right);
   Value tasks =
       b.mul(problem.batch, b.mul(blocks.rowBlocks, blocks.columnBlocks));
-  b.parallel(tasks, /*grain=*/1, [&](IndexBuilder &b, Value task) {
-    emitTask(b, right, blocks, task);
+  b.parallel(tasks, /*grain=*/1, [&](IndexBuilder &b, Value number) {
+    emitTask(b, right, blocks, number);
   });
 }
 
@@ -168,121 +225,179 @@ void MatmulEmitter::prefetchResult(IndexBuilder &b,
   }
 }
 
-void MatmulEmitter::emitTask(IndexBuilder &b, const RightMatrix &right,
-                             const Blocks &blocks, Value task) {
-  int64_t width = blocking.columns(), height = blocking.rows;
-  int64_t tileSize = width * height;
-  Value zero = b.index(0);
-  Value columnBlock = b.rem(task, blocks.columnBlocks);
-  Value other = b.floorDiv(task, blocks.columnBlocks);
+/// The place of a task: its number counts columns first, then rows.
+MatmulEmitter::Task MatmulEmitter::makeTask(IndexBuilder &b,
+                                            const RightMatrix &right,
+                                            const Blocks &blocks,
+                                            Value number) {
+  Task task(right, blocks);
+  Value columnBlock = b.rem(number, blocks.columnBlocks);
+  Value other = b.floorDiv(number, blocks.columnBlocks);
   Value rowBlock = b.rem(other, blocks.rowBlocks);
-  Value batch = b.floorDiv(other, blocks.rowBlocks);
-  Value row = b.mul(rowBlock, blocks.rows);
-  // Among those of the right matrix, and in the result.
-  Value place = b.mul(columnBlock, blocks.width);
-  Value column = b.add(right.first, place);
-  Value rows = b.min(b.sub(problem.m, row), blocks.rows);
-  Value columns = b.min(b.sub(right.columns, place), blocks.width);
-  MatrixView lhs = problem.lhs(b, batch);
+  task.batch = b.floorDiv(other, blocks.rowBlocks);
+  task.row = b.mul(rowBlock, blocks.rows);
+  task.place = b.mul(columnBlock, blocks.width);
+  task.column = b.add(right.first, task.place);
+  task.rows = b.min(b.sub(problem.m, task.row), blocks.rows);
+  task.columns = b.min(b.sub(right.columns, task.place), blocks.width);
+  task.lhs = problem.lhs(b, task.batch);
+  return task;
+}
 
-  // Scratch memory: sums of one tile, or of all of them where the depth is
-  // divided; then the panels.
-  Value isWhole = b.isEqual(blocks.depthBlocks, b.index(1));
-  Value paddedColumns = b.roundUp(columns, width);
-  Value paddedRows = b.roundUp(rows, height);
-  Value sumsSize = b.createOrFold<arith::SelectOp>(
-      isWhole, b.index(tileSize), b.mul(paddedRows, paddedColumns));
-  Value lhsPanels = sumsSize;
-  Value rhsPanels = lhsPanels;
+/// Allocates sums of one tile, or of all of them where the depth is divided;
+/// then the panels.
+void MatmulEmitter::allocate(IndexBuilder &b, Task &task) {
+  int64_t width = blocking.columns(), height = blocking.rows;
+  Value depth = task.blocks.depth;
+  task.isWhole = b.isEqual(task.blocks.depthBlocks, b.index(1));
+  Value paddedColumns = b.roundUp(task.columns, width);
+  task.paddedRows = b.roundUp(task.rows, height);
+  task.lhsPanels =
+      b.createOrFold<arith::SelectOp>(task.isWhole, b.index(width * height),
+                                      b.mul(task.paddedRows, paddedColumns));
+  task.rhsPanels = task.lhsPanels;
   if (!problem.isLhsPacked)
-    rhsPanels = b.add(lhsPanels, b.mul(paddedRows, blocks.depth));
-  Value size = rhsPanels;
-  bool isOnePanel = problem.packRhs || problem.isLhsPacked; // at a time
-  if (isOnePanel)
-    size = b.add(rhsPanels, b.mul(blocks.depth, width));
-  else if (!right.panels.base)
-    size = b.add(rhsPanels, b.mul(paddedColumns, blocks.depth));
-  Value scratch = makeScratch(b, size);
+    task.rhsPanels = b.add(task.lhsPanels, b.mul(task.paddedRows, depth));
+  Value size = task.rhsPanels;
+  if (packsEachPanel())
+    size = b.add(task.rhsPanels, b.mul(depth, width));
+  else if (!task.right.panels.base)
+    size = b.add(task.rhsPanels, b.mul(paddedColumns, depth));
+  task.scratch = makeScratch(b, size);
+}
 
-  auto computeBlock = [&](IndexBuilder &b, Value block) {
-    Value begin = b.mul(block, blocks.depth);
-    Value depth = b.max(b.min(b.sub(countSteps(b), begin), blocks.depth), zero);
-    Value isFirst = b.isEqual(block, zero);
-    Value isLast = b.isEqual(b.add(block, 1), blocks.depthBlocks);
-    auto packPanels = [&](IndexBuilder &b, const MatrixView &matrix,
-                          Value first, Value count, int64_t width, Value offset,
-                          bool isLhs) {
-      PanelRange range = {matrix, first,  count,        begin, depth,
-                          width,  offset, blocks.depth, isLhs};
-      pack(b, range, scratch);
-    };
-    if (!right.panels.base && !isOnePanel)
-      packPanels(b, problem.rhs(b, batch).transposed(), column, columns, width,
-                 rhsPanels, /*isLhs=*/false);
-    if (!problem.isLhsPacked)
-      packPanels(b, lhs, row, rows, height, lhsPanels, /*isLhs=*/true);
-    b.loop(zero, columns, width, [&](IndexBuilder &b, Value j) {
-      Panels panels;
-      if (problem.isLhsPacked)
-        panels.lhs = lhs;
-      else
-        panels.lhs.base = scratch;
-      panels.rhs.base = scratch;
-      panels.rhs.offset = b.add(rhsPanels, b.mul(j, blocks.depth));
-      Value next;
-      if (right.panels.base) {
-        auto getOffset = [&](Value column) {
-          Value panel = b.mul(column, right.stride);
-          return b.add(b.add(right.panels.offset, panel), b.mul(begin, width));
-        };
-        panels.rhs = right.panels;
-        panels.rhs.offset = getOffset(b.add(place, j));
-        // After the last panel, it itself is fetched.
-        Value last = b.sub(b.roundUp(right.columns, width), b.index(width));
-        next = getOffset(b.min(b.add(b.add(place, j), width), last));
-      }
-      Value tileColumns = b.min(b.sub(columns, j), b.index(width));
-      if (isOnePanel)
-        panels.rhs.offset = rhsPanels;
-      if (problem.packRhs)
-        problem.packRhs(b, {batch, b.add(column, j), tileColumns, begin, depth},
-                        scratch, rhsPanels);
-      else if (isOnePanel)
-        packPanels(b, problem.rhs(b, batch).transposed(), b.add(column, j),
-                   tileColumns, width, rhsPanels, /*isLhs=*/false);
-      if (movesLhs())
-        panels.offsets = computeOffsets(b, panels.rhs, depth);
-      b.loop(zero, rows, height, [&](IndexBuilder &b, Value i) {
-        panels.lhs.offset = b.add(lhsPanels, b.mul(i, blocks.depth));
-        if (problem.isLhsPacked)
-          panels.lhs.offset = b.add(b.add(lhs.offset, b.mul(begin, height)),
-                                    b.mul(b.add(row, i), countSteps(b)));
-        if (next) {
-          Value tiles = b.ceilDiv(rows, b.index(height));
-          Value number = b.floorDiv(i, b.index(height));
-          panels.ahead = PanelPart::get(b, next, number, tiles, depth, width,
-                                        /*most=*/lanes);
-        }
-        Value tileRows = b.min(b.sub(rows, i), b.index(height));
-        Value sums = b.createOrFold<arith::SelectOp>(
-            isWhole, zero, b.add(b.mul(j, paddedRows), b.mul(i, width)));
-        b.branch(isLast, [&](IndexBuilder &b) {
-          prefetchResult(
-              b, {batch, b.add(row, i), b.add(column, j), /*mask=*/Value()});
-        });
-        Tile tile = {batch, b.add(row, i), b.add(column, j), tileRows,
-                     tileColumns};
-        emitPackedTile(b, panels, scratch, sums, depth, isFirst, tile);
-        b.branch(isLast, [&](IndexBuilder &b) {
-          finishTile(b, tile, width, scratch, sums);
-        });
-      });
-    });
-  };
+void MatmulEmitter::emitTask(IndexBuilder &b, const RightMatrix &right,
+                             const Blocks &blocks, Value number) {
+  Task task = makeTask(b, right, blocks, number);
+  allocate(b, task);
+  Value zero = b.index(0);
   if (isConstantIntValue(blocks.depthBlocks, 1))
-    computeBlock(b, zero);
+    return emitDepthBlock(b, task, zero);
+  b.loop(zero, blocks.depthBlocks, 1,
+         [&](IndexBuilder &b, Value block) { emitDepthBlock(b, task, block); });
+}
+
+/// Packs rows of the left matrix, or columns of the right one.
+void MatmulEmitter::packBlock(IndexBuilder &b, const Task &task,
+                              const DepthBlock &block, Value first, Value count,
+                              bool isLhs) {
+  MatrixView matrix =
+      isLhs ? task.lhs : problem.rhs(b, task.batch).transposed();
+  PanelRange range = {matrix,
+                      first,
+                      count,
+                      block.begin,
+                      block.depth,
+                      isLhs ? blocking.rows : blocking.columns(),
+                      isLhs ? task.lhsPanels : task.rhsPanels,
+                      task.blocks.depth,
+                      isLhs};
+  pack(b, range, task.scratch);
+}
+
+void MatmulEmitter::emitDepthBlock(IndexBuilder &b, const Task &task,
+                                   Value number) {
+  Value zero = b.index(0);
+  const Blocks &blocks = task.blocks;
+  DepthBlock block;
+  block.begin = b.mul(number, blocks.depth);
+  block.depth =
+      b.max(b.min(b.sub(countSteps(b), block.begin), blocks.depth), zero);
+  block.isFirst = b.isEqual(number, zero);
+  block.isLast = b.isEqual(b.add(number, 1), blocks.depthBlocks);
+  if (!task.right.panels.base && !packsEachPanel())
+    packBlock(b, task, block, task.column, task.columns, /*isLhs=*/false);
+  if (!problem.isLhsPacked)
+    packBlock(b, task, block, task.row, task.rows, /*isLhs=*/true);
+  b.loop(zero, task.columns, blocking.columns(),
+         [&](IndexBuilder &b, Value j) { emitPanel(b, task, block, j); });
+}
+
+/// The panel of the right matrix that begins at column `j` of a task, and the
+/// one after it.
+void MatmulEmitter::findPanels(IndexBuilder &b, const Task &task,
+                               const DepthBlock &block, Value j,
+                               Panels &panels) {
+  int64_t width = blocking.columns();
+  const RightMatrix &right = task.right;
+  panels.rhs.base = task.scratch;
+  panels.rhs.offset = b.add(task.rhsPanels, b.mul(j, task.blocks.depth));
+  if (!right.panels.base)
+    return;
+  auto getOffset = [&](Value column) {
+    Value panel = b.mul(column, right.stride);
+    return b.add(b.add(right.panels.offset, panel), b.mul(block.begin, width));
+  };
+  panels.rhs = right.panels;
+  panels.rhs.offset = getOffset(b.add(task.place, j));
+  // After the last panel, it itself is fetched.
+  Value last = b.sub(b.roundUp(right.columns, width), b.index(width));
+  panels.next = getOffset(b.min(b.add(b.add(task.place, j), width), last));
+}
+
+/// Packs one panel of the right matrix.
+void MatmulEmitter::packPanel(IndexBuilder &b, const Task &task,
+                              const DepthBlock &block, Value column,
+                              Value columns) {
+  if (problem.packRhs)
+    problem.packRhs(b, {task.batch, column, columns, block.begin, block.depth},
+                    task.scratch, task.rhsPanels);
   else
-    b.loop(zero, blocks.depthBlocks, 1, computeBlock);
+    packBlock(b, task, block, column, columns, /*isLhs=*/false);
+}
+
+/// Computes all rows of a task for the panel that begins at its column `j`.
+void MatmulEmitter::emitPanel(IndexBuilder &b, const Task &task,
+                              const DepthBlock &block, Value j) {
+  Panels panels;
+  if (problem.isLhsPacked)
+    panels.lhs = task.lhs;
+  else
+    panels.lhs.base = task.scratch;
+  findPanels(b, task, block, j, panels);
+  Value columns = b.min(b.sub(task.columns, j), b.index(blocking.columns()));
+  if (packsEachPanel()) {
+    panels.rhs.offset = task.rhsPanels;
+    packPanel(b, task, block, b.add(task.column, j), columns);
+  }
+  if (movesLhs())
+    panels.offsets = computeOffsets(b, panels.rhs, block.depth);
+  b.loop(b.index(0), task.rows, blocking.rows, [&](IndexBuilder &b, Value i) {
+    emitTile(b, task, block, panels, i, j, columns);
+  });
+}
+
+/// Computes the tile at row `i` and column `j` of a task.
+void MatmulEmitter::emitTile(IndexBuilder &b, const Task &task,
+                             const DepthBlock &block, Panels panels, Value i,
+                             Value j, Value columns) {
+  int64_t width = blocking.columns(), height = blocking.rows;
+  panels.lhs.offset = b.add(task.lhsPanels, b.mul(i, task.blocks.depth));
+  if (problem.isLhsPacked)
+    panels.lhs.offset =
+        b.add(b.add(task.lhs.offset, b.mul(block.begin, height)),
+              b.mul(b.add(task.row, i), countSteps(b)));
+  if (panels.next) {
+    Value tiles = b.ceilDiv(task.rows, b.index(height));
+    Value number = b.floorDiv(i, b.index(height));
+    panels.ahead = PanelPart::get(b, panels.next, number, tiles, block.depth,
+                                  width, /*most=*/lanes);
+  }
+  Value rows = b.min(b.sub(task.rows, i), b.index(height));
+  Value sums = b.createOrFold<arith::SelectOp>(
+      task.isWhole, b.index(0),
+      b.add(b.mul(j, task.paddedRows), b.mul(i, width)));
+  b.branch(block.isLast, [&](IndexBuilder &b) {
+    prefetchResult(b, {task.batch, b.add(task.row, i), b.add(task.column, j),
+                       /*mask=*/Value()});
+  });
+  Tile tile = {task.batch, b.add(task.row, i), b.add(task.column, j), rows,
+               columns};
+  emitPackedTile(b, panels, task.scratch, sums, block.depth, block.isFirst,
+                 tile);
+  b.branch(block.isLast, [&](IndexBuilder &b) {
+    finishTile(b, tile, width, task.scratch, sums);
+  });
 }
 
 /// The numbers of rows or columns that tiles have along a dimension, in whole

@@ -167,20 +167,47 @@ private:
   void packTogether(IndexBuilder &b, const RightMatrix &right);
 
   struct Blocks;
+  struct Grid;
   Blocks divide(IndexBuilder &b, const RightMatrix &right);
+  void divideDepth(IndexBuilder &b, Blocks &blocks);
+  Grid fitCaches(IndexBuilder &b, const RightMatrix &right,
+                 const Blocks &blocks);
+  Value countTasks(IndexBuilder &b, const RightMatrix &right);
+  void share(IndexBuilder &b, const RightMatrix &right, Value tasks,
+             Grid &grid);
   void emitPacked(IndexBuilder &b);
   void emitTasks(IndexBuilder &b, const RightMatrix &right);
-  void emitTask(IndexBuilder &b, const RightMatrix &right, const Blocks &blocks,
-                Value task);
 
   /// The panels that a tile is computed from. Meanwhile, elements of `rhs` that
   /// a later tile needs are prefetched.
   struct Panels {
     MatrixView lhs, rhs; // base and offset
+    /// Where the next panel begins; null where nothing is prefetched.
+    Value next = {};
     std::optional<PanelPart> ahead = std::nullopt;
     /// What sums have too much where the left matrix is moved.
     SmallVector<Value> offsets = {};
   };
+  struct Task;
+  struct DepthBlock;
+  Task makeTask(IndexBuilder &b, const RightMatrix &right, const Blocks &blocks,
+                Value number);
+  void allocate(IndexBuilder &b, Task &task);
+  void emitTask(IndexBuilder &b, const RightMatrix &right, const Blocks &blocks,
+                Value number);
+  /// Whether panels of the right matrix are packed one at a time.
+  bool packsEachPanel() const { return problem.packRhs || problem.isLhsPacked; }
+  void packBlock(IndexBuilder &b, const Task &task, const DepthBlock &block,
+                 Value first, Value count, bool isLhs);
+  void emitDepthBlock(IndexBuilder &b, const Task &task, Value number);
+  void findPanels(IndexBuilder &b, const Task &task, const DepthBlock &block,
+                  Value j, Panels &panels);
+  void packPanel(IndexBuilder &b, const Task &task, const DepthBlock &block,
+                 Value column, Value columns);
+  void emitPanel(IndexBuilder &b, const Task &task, const DepthBlock &block,
+                 Value j);
+  void emitTile(IndexBuilder &b, const Task &task, const DepthBlock &block,
+                Panels panels, Value i, Value j, Value columns);
   void prefetchResult(IndexBuilder &b, const MatmulProblem::Place &place);
   void emitPackedTile(IndexBuilder &b, const Panels &panels, Value scratch,
                       Value sums, Value depth, Value isFirst, const Tile &tile);
