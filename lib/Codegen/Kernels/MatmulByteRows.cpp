@@ -271,105 +271,133 @@ std::pair<Value, Value> MatmulEmitter::loadNibbles(IndexBuilder &b,
   return {mask(codes), mask(odd)};
 }
 
-/// The sums of a tile whose first row is `row`, row by row. Of the panels,
-/// `codes` and `terms` are where their codes and their scales begin.
-SmallVector<Value> MatmulEmitter::computeByteTile(IndexBuilder &b,
-                                                  const ByteRows &left,
-                                                  Value row, int64_t rows,
-                                                  ValueRange codes,
-                                                  ValueRange terms) {
-  const WeightPanels &weights = *problem.weights;
+/// Some rows times some panels, of which sums are in registers, row by row.
+struct MatmulEmitter::ByteTile {
+  Value row; // the first one
+  int64_t rows;
+  ValueRange codes, terms; // where codes and scales of each panel begin
+  Value last;              // of all codes
+
+  int64_t panels() const { return codes.size(); }
+  int64_t size() const { return rows * panels(); }
+
+  /// Where what belongs to a row is, `size` elements of each.
+  Value place(IndexBuilder &b, int64_t r, int64_t size) const {
+    return b.mul(b.add(row, r), size);
+  }
+};
+
+/// An element in all lanes.
+static Value broadcastElement(IndexBuilder &b, VectorType type, Value base,
+                              Value offset) {
+  return vector::BroadcastOp::create(b, type,
+                                     memref::LoadOp::create(b, base, offset));
+}
+
+/// Adds the products of a word of codes of each column.
+SmallVector<Value> MatmulEmitter::addByteWord(IndexBuilder &b,
+                                              const ByteRows &left,
+                                              const ByteTile &tile, Value word,
+                                              ValueRange carried) {
   const ByteSizes &sizes = left.sizes;
-  // Words of a line of the cache, and of a page: processors fetch no further by
-  // themselves.
-  constexpr int64_t kLine = 64 / sizeof(int32_t);
-  constexpr int64_t kAhead = 4096 / sizeof(int32_t);
-  int64_t panels = codes.size();
-  Value last =
-      b.sub(b.mul(b.ceilDiv(problem.n, b.index(lanes)), sizes.words * lanes),
-            b.index(1));
   auto wordType = VectorType::get(lanes, b.getI32Type());
   auto byteType = VectorType::get(4 * lanes, b.getI8Type());
-  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(vectorType));
-  auto broadcast = [&](IndexBuilder &b, VectorType type, Value base,
-                       Value offset) -> Value {
-    return vector::BroadcastOp::create(b, type,
-                                       memref::LoadOp::create(b, base, offset));
-  };
-  auto perRow = [&](IndexBuilder &b, int64_t r, int64_t size) {
-    return b.mul(b.add(row, r), size);
-  };
-
-  // Adds the products of a word of codes of each column.
-  auto addWord = [&](IndexBuilder &b, Value word, ValueRange carried) {
-    SmallVector<Value> sums = llvm::to_vector(carried);
-    // Where the last block has fewer words, bytes are zeros there.
-    Value inside = sizes.depth % sizes.block == 0
-                       ? word
-                       : b.min(word, b.index(sizes.words - 1));
-    SmallVector<std::pair<Value, Value>> columns;
-    for (Value offset : codes)
-      columns.push_back(loadNibbles(b, b.add(offset, b.mul(inside, lanes))));
-    for (int64_t r = 0; r < rows; ++r) {
-      Value place = b.add(perRow(b, r, sizes.wordsOfRow()), b.mul(word, 2));
-      Value even = broadcast(b, wordType, left.words, place);
-      Value odd = broadcast(b, wordType, left.words, b.add(place, 1));
-      even = vector::BitCastOp::create(b, byteType, even);
-      odd = vector::BitCastOp::create(b, byteType, odd);
-      for (int64_t j = 0; j < panels; ++j) {
-        Value &sum = sums[r * panels + j];
-        sum = left.products.add(b, columns[j].first, even, sum);
-        sum = left.products.add(b, columns[j].second, odd, sum);
-      }
+  SmallVector<Value> sums = llvm::to_vector(carried);
+  // Where the last block has fewer words, bytes are zeros there.
+  Value inside = sizes.depth % sizes.block == 0
+                     ? word
+                     : b.min(word, b.index(sizes.words - 1));
+  SmallVector<std::pair<Value, Value>> columns;
+  for (Value offset : tile.codes)
+    columns.push_back(loadNibbles(b, b.add(offset, b.mul(inside, lanes))));
+  for (int64_t r = 0; r < tile.rows; ++r) {
+    Value place = b.add(tile.place(b, r, sizes.wordsOfRow()), b.mul(word, 2));
+    Value even = broadcastElement(b, wordType, left.words, place);
+    Value odd = broadcastElement(b, wordType, left.words, b.add(place, 1));
+    even = vector::BitCastOp::create(b, byteType, even);
+    odd = vector::BitCastOp::create(b, byteType, odd);
+    for (int64_t j = 0; j < tile.panels(); ++j) {
+      Value &sum = sums[r * tile.panels() + j];
+      sum = left.products.add(b, columns[j].first, even, sum);
+      sum = left.products.add(b, columns[j].second, odd, sum);
     }
-    return sums;
-  };
+  }
+  return sums;
+}
 
-  // Adds a block to `carried`, times the scales of rows. A loop that is not
-  // unrolled keeps its sums in registers.
+/// Fetches the codes of the block at word `first` of each panel, as far ahead
+/// as a page: processors fetch no further by themselves.
+void MatmulEmitter::fetchByteBlock(IndexBuilder &b, const ByteSizes &sizes,
+                                   const ByteTile &tile, Value first) {
+  // Words of a line of the cache, and of a page.
+  constexpr int64_t kLine = 64 / sizeof(int32_t);
+  constexpr int64_t kAhead = 4096 / sizeof(int32_t);
+  for (Value offset : tile.codes)
+    for (int64_t i = 0; i < sizes.wordsOfBlock() * lanes; i += kLine) {
+      Value place = b.add(b.add(offset, b.mul(first, lanes)), kAhead + i);
+      memref::PrefetchOp::create(b, problem.weights->codes,
+                                 b.min(place, tile.last),
+                                 /*isWrite=*/false, /*localityHint=*/3,
+                                 /*isDataCache=*/true);
+    }
+}
+
+/// Adds a block to `carried`, times the scales of rows. A loop that is not
+/// unrolled keeps its sums in registers.
+SmallVector<Value> MatmulEmitter::addByteBlock(IndexBuilder &b,
+                                               const ByteRows &left,
+                                               const ByteTile &tile,
+                                               Value number,
+                                               ValueRange carried) {
+  const ByteSizes &sizes = left.sizes;
+  Value first = b.mul(number, sizes.wordsOfBlock());
+  fetchByteBlock(b, sizes, tile, first);
+  SmallVector<Value> products(tile.size(), left.products.zero(b));
+  products = b.reduce(first, b.add(first, sizes.wordsOfBlock()), 1, products,
+                      [&](IndexBuilder &b, Value word, ValueRange inner) {
+                        return addByteWord(b, left, tile, word, inner);
+                      });
+  SmallVector<Value> sums;
+  for (int64_t r = 0; r < tile.rows; ++r) {
+    Value scale =
+        broadcastElement(b, vectorType, left.scales,
+                         b.add(tile.place(b, r, sizes.blocks), number));
+    for (int64_t j = 0; j < tile.panels(); ++j) {
+      int64_t place = r * tile.panels() + j;
+      Value product = left.products.finish(b, products[place]);
+      sums.push_back(multiplyAdd(b, product, scale, carried[place]));
+    }
+  }
+  return sums;
+}
+
+/// The sums of a tile, row by row.
+SmallVector<Value> MatmulEmitter::computeByteTile(IndexBuilder &b,
+                                                  const ByteRows &left,
+                                                  const ByteTile &tile) {
+  const ByteSizes &sizes = left.sizes;
+  Value none = arith::ConstantOp::create(b, b.getZeroAttr(vectorType));
+  SmallVector<Value> zeros(tile.size(), none);
   auto addBlock = [&](IndexBuilder &b, Value number, ValueRange carried) {
-    Value first = b.mul(number, sizes.wordsOfBlock());
-    for (Value offset : codes)
-      for (int64_t i = 0; i < sizes.wordsOfBlock() * lanes; i += kLine) {
-        Value place = b.add(b.add(offset, b.mul(first, lanes)), kAhead + i);
-        memref::PrefetchOp::create(b, weights.codes, b.min(place, last),
-                                   /*isWrite=*/false, /*localityHint=*/3,
-                                   /*isDataCache=*/true);
-      }
-    SmallVector<Value> products(rows * panels, left.products.zero(b));
-    products = b.reduce(first, b.add(first, sizes.wordsOfBlock()), 1, products,
-                        addWord);
-    SmallVector<Value> sums;
-    for (int64_t r = 0; r < rows; ++r) {
-      Value scale = broadcast(b, vectorType, left.scales,
-                              b.add(perRow(b, r, sizes.blocks), number));
-      for (int64_t j = 0; j < panels; ++j) {
-        int64_t place = r * panels + j;
-        Value product = left.products.finish(b, products[place]);
-        sums.push_back(multiplyAdd(b, product, scale, carried[place]));
-      }
-    }
-    return sums;
+    return addByteBlock(b, left, tile, number, carried);
   };
-
   auto addGroup = [&](IndexBuilder &b, Value g, ValueRange carried) {
-    SmallVector<Value> group(rows * panels, zeros);
+    SmallVector<Value> group;
     if (sizes.blocksOfGroup == 1) {
-      group = addBlock(b, g, group);
+      group = addBlock(b, g, zeros);
     } else {
       Value begin = b.mul(g, sizes.blocksOfGroup);
       Value end =
           b.min(b.add(begin, sizes.blocksOfGroup), b.index(sizes.blocks));
-      group = b.reduce(begin, end, 1, group, addBlock);
+      group = b.reduce(begin, end, 1, zeros, addBlock);
     }
     auto loadRowSum = [&](int64_t r) {
-      return broadcast(b, vectorType, left.sums,
-                       b.add(perRow(b, r, sizes.groups), g));
+      return broadcastElement(b, vectorType, left.sums,
+                              b.add(tile.place(b, r, sizes.groups), g));
     };
-    return addScaled(b, g, terms, group, carried, loadRowSum);
+    return addScaled(b, g, tile.terms, group, carried, loadRowSum);
   };
-  return b.reduce(b.index(0), b.index(sizes.groups), 1,
-                  SmallVector<Value>(rows * panels, zeros), addGroup);
+  return b.reduce(b.index(0), b.index(sizes.groups), 1, zeros, addGroup);
 }
 
 void MatmulEmitter::emitByteTiles(IndexBuilder &b, const ByteRows &left,
@@ -397,8 +425,10 @@ void MatmulEmitter::emitByteTiles(IndexBuilder &b, const ByteRows &left,
                Value columns = b.min(b.sub(problem.n, column), b.index(width));
                Value scratch = makeScratch(b, b.index(rows * width));
                b.loop(begin, end, rows, [&](IndexBuilder &b, Value row) {
+                 Value last =
+                     b.sub(b.mul(all, sizes.words * lanes), b.index(1));
                  SmallVector<Value> sums =
-                     computeByteTile(b, left, row, rows, codes, terms);
+                     computeByteTile(b, left, {row, rows, codes, terms, last});
                  for (auto [i, sum] : llvm::enumerate(sums))
                    storeSums(b, sum, scratch, b.index(i * lanes));
                  Value count = b.min(b.sub(end, row), b.index(rows));

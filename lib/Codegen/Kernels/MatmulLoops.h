@@ -129,6 +129,11 @@ private:
   void emitWeights(IndexBuilder &b);
   void emitFewRowsOfWeights(IndexBuilder &b, int64_t rows, int64_t streams);
   PreparedRows prepareRows(IndexBuilder &b, int64_t rows);
+  struct WeightTile;
+  SmallVector<Value> computeWeightTile(IndexBuilder &b, const WeightTile &tile);
+  SmallVector<Value> addCodeWord(IndexBuilder &b, const WeightTile &tile,
+                                 Value word, ValueRange carried);
+  int64_t sizeOfWord() const;
   Value countWords(IndexBuilder &b);
   Value countGroups(IndexBuilder &b);
   bool hasZeros() const;
@@ -144,9 +149,17 @@ private:
   void emitByteRows(IndexBuilder &b);
   void emitByteTiles(IndexBuilder &b, const ByteRows &left, int64_t rows,
                      int64_t panels);
+  struct ByteTile;
   SmallVector<Value> computeByteTile(IndexBuilder &b, const ByteRows &left,
-                                     Value row, int64_t rows, ValueRange codes,
-                                     ValueRange terms);
+                                     const ByteTile &tile);
+  SmallVector<Value> addByteBlock(IndexBuilder &b, const ByteRows &left,
+                                  const ByteTile &tile, Value number,
+                                  ValueRange carried);
+  SmallVector<Value> addByteWord(IndexBuilder &b, const ByteRows &left,
+                                 const ByteTile &tile, Value word,
+                                 ValueRange carried);
+  void fetchByteBlock(IndexBuilder &b, const ByteSizes &sizes,
+                      const ByteTile &tile, Value first);
   std::pair<Value, Value> loadNibbles(IndexBuilder &b, Value offset);
   ByteRows roundRows(IndexBuilder &b, const ByteSizes &sizes, int64_t tileRows);
   Value loadBlock(IndexBuilder &b, const MatrixView &row,

@@ -200,86 +200,123 @@ MatmulEmitter::addScaled(IndexBuilder &b, Value group, ValueRange terms,
   return result;
 }
 
+/// Elements of the codes of a word of each column of a panel.
+int64_t MatmulEmitter::sizeOfWord() const {
+  return problem.weights->bits == 4 ? lanes : lanes * kCodesOfWord;
+}
+
+/// Some rows times some panels, which are read side by side.
+struct MatmulEmitter::WeightTile {
+  const PreparedRows &left;
+  int64_t rows;
+  Value last;                    // of all codes
+  SmallVector<Value> codes = {}; // where those of each panel begin,
+  SmallVector<Value> terms = {}; // and its scales
+
+  int64_t panels() const { return codes.size(); }
+  int64_t size() const { return rows * panels(); }
+  /// A single row has two sums for each column, which take turns.
+  int64_t turns() const { return rows == 1 ? 2 : 1; }
+
+  /// An element of the prepared rows in all lanes.
+  Value broadcast(IndexBuilder &b, VectorType type, Value offset) const {
+    Value scalar = memref::LoadOp::create(b, left.scratch, offset);
+    return vector::BroadcastOp::create(b, type, scalar);
+  }
+};
+
+/// Adds the products of a word of codes of each column, and fetches one of the
+/// next page.
+SmallVector<Value> MatmulEmitter::addCodeWord(IndexBuilder &b,
+                                              const WeightTile &tile,
+                                              Value word, ValueRange carried) {
+  constexpr int64_t kAheadBytes = 4096;
+  const WeightPanels &weights = *problem.weights;
+  int64_t ahead = kAheadBytes / (weights.bits == 4 ? 4 : 1);
+  SmallVector<Value> sums = llvm::to_vector(carried);
+  SmallVector<SmallVector<Value>> columns;
+  for (Value offset : tile.codes) {
+    Value place = b.add(offset, b.mul(word, sizeOfWord()));
+    memref::PrefetchOp::create(
+        b, weights.codes, b.min(b.add(place, ahead), tile.last),
+        /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
+    columns.push_back(loadCodes(b, place, /*areScaled=*/true));
+  }
+  int64_t turns = tile.turns();
+  Value row = b.mul(word, kCodesOfWord * tile.rows);
+  for (int64_t i = 0; i < kCodesOfWord; ++i)
+    for (int64_t r = 0; r < tile.rows; ++r) {
+      Value x = tile.broadcast(b, vectorType, b.add(row, i * tile.rows + r));
+      for (int64_t j = 0; j < tile.panels(); ++j) {
+        Value &sum = sums[(r * tile.panels() + j) * turns + i % turns];
+        sum = multiplyAdd(b, x, columns[j][i], sum);
+      }
+    }
+  return sums;
+}
+
+/// The sums of a tile, row by row.
+SmallVector<Value> MatmulEmitter::computeWeightTile(IndexBuilder &b,
+                                                    const WeightTile &tile) {
+  int64_t group = problem.weights->group;
+  int64_t depth =
+      std::max<int64_t>(getConstantIntValue(problem.k).value_or(1), 1);
+  Value words = countWords(b);
+  Value none = arith::ConstantOp::create(b, b.getZeroAttr(vectorType));
+  auto addGroup = [&](IndexBuilder &b, Value g, ValueRange carried) {
+    Value begin = b.index(0), count = words;
+    if (group != 0) {
+      begin = b.mul(g, group / kCodesOfWord);
+      count = b.index(group / kCodesOfWord);
+      if (depth % group != 0)
+        count = b.min(count, b.sub(words, begin));
+    }
+    SmallVector<Value> products(tile.size() * tile.turns(), none);
+    products =
+        b.reduce(b.index(0), count, 1, products,
+                 [&](IndexBuilder &b, Value word, ValueRange inner) {
+                   return addCodeWord(b, tile, b.add(begin, word), inner);
+                 });
+    if (tile.turns() == 2)
+      for (int64_t number = 0; number < tile.size(); ++number)
+        products[number] =
+            add(b, products[2 * number], products[2 * number + 1]);
+    products.resize(tile.size());
+    auto loadRowSum = [&](int64_t r) {
+      Value offset = b.add(b.mul(g, tile.rows), r);
+      return tile.broadcast(b, vectorType, b.add(tile.left.sums, offset));
+    };
+    return addScaled(b, g, tile.terms, products, carried, loadRowSum);
+  };
+  return b.reduce(b.index(0), countGroups(b), 1,
+                  SmallVector<Value>(tile.size(), none), addGroup);
+}
+
 /// At most `rows` rows; `streams` panels are read side by side.
 void MatmulEmitter::emitFewRowsOfWeights(IndexBuilder &b, int64_t rows,
                                          int64_t streams) {
   // Elements of the right matrix that are worth a thread.
-  constexpr int64_t kMinWork = 1 << 16, kAheadBytes = 4096;
-  const WeightPanels &weights = *problem.weights;
+  constexpr int64_t kMinWork = 1 << 16;
   Value words = countWords(b), groups = countGroups(b);
   Value panels = b.ceilDiv(problem.n, b.index(lanes));
   Value lastPanel = b.sub(panels, b.index(1));
-  int64_t width = streams * lanes, group = weights.group;
-  int64_t wordSize = weights.bits == 4 ? lanes : lanes * kCodesOfWord;
-  int64_t ahead = kAheadBytes / (weights.bits == 4 ? 4 : 1);
+  int64_t width = streams * lanes;
   int64_t depth =
       std::max<int64_t>(getConstantIntValue(problem.k).value_or(1), 1);
   int64_t grain = std::max<int64_t>(kMinWork / (depth * width), 1);
-  // A single row has two sums for each column, which take turns.
-  int64_t parts = rows == 1 ? 2 : 1;
   PreparedRows left = prepareRows(b, rows);
-  Value last = b.sub(b.mul(panels, b.mul(words, wordSize)), b.index(1));
-  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(vectorType));
-  auto broadcast = [&](IndexBuilder &b, Value offset) -> Value {
-    Value scalar = memref::LoadOp::create(b, left.scratch, offset);
-    return vector::BroadcastOp::create(b, vectorType, scalar);
-  };
+  Value codesOfPanel = b.mul(words, sizeOfWord());
+  Value last = b.sub(b.mul(panels, codesOfPanel), b.index(1));
   Value tasks =
       b.mul(b.ceilDiv(panels, b.index(streams)), b.min(problem.m, b.index(1)));
   b.parallel(tasks, grain, [&](IndexBuilder &b, Value task) {
-    SmallVector<Value> codes, terms;
+    WeightTile tile = {left, rows, last};
     for (int64_t j = 0; j < streams; ++j) {
       Value panel = b.min(b.add(b.mul(task, streams), j), lastPanel);
-      codes.push_back(b.mul(panel, b.mul(words, wordSize)));
-      terms.push_back(b.mul(panel, b.mul(groups, lanes)));
+      tile.codes.push_back(b.mul(panel, codesOfPanel));
+      tile.terms.push_back(b.mul(panel, b.mul(groups, lanes)));
     }
-    auto addWord = [&](IndexBuilder &b, Value word, ValueRange carried) {
-      SmallVector<Value> sums = llvm::to_vector(carried);
-      SmallVector<SmallVector<Value>> columns;
-      for (Value offset : codes) {
-        Value place = b.add(offset, b.mul(word, wordSize));
-        memref::PrefetchOp::create(
-            b, weights.codes, b.min(b.add(place, ahead), last),
-            /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
-        columns.push_back(loadCodes(b, place, /*areScaled=*/true));
-      }
-      Value row = b.mul(word, kCodesOfWord * rows);
-      for (int64_t i = 0; i < kCodesOfWord; ++i)
-        for (int64_t r = 0; r < rows; ++r) {
-          Value x = broadcast(b, b.add(row, i * rows + r));
-          for (int64_t j = 0; j < streams; ++j) {
-            Value &sum = sums[(r * streams + j) * parts + i % parts];
-            sum = multiplyAdd(b, x, columns[j][i], sum);
-          }
-        }
-      return sums;
-    };
-    auto addGroup = [&](IndexBuilder &b, Value g, ValueRange carried) {
-      Value begin = b.index(0), count = words;
-      if (group != 0) {
-        begin = b.mul(g, group / kCodesOfWord);
-        count = b.index(group / kCodesOfWord);
-        if (depth % group != 0)
-          count = b.min(count, b.sub(words, begin));
-      }
-      SmallVector<Value> products =
-          b.reduce(b.index(0), count, 1,
-                   SmallVector<Value>(rows * streams * parts, zeros),
-                   [&](IndexBuilder &b, Value word, ValueRange inner) {
-                     return addWord(b, b.add(begin, word), inner);
-                   });
-      if (parts == 2)
-        for (int64_t number = 0; number < rows * streams; ++number)
-          products[number] =
-              add(b, products[number * parts], products[number * parts + 1]);
-      auto loadRowSum = [&](int64_t r) {
-        return broadcast(b, b.add(left.sums, b.add(b.mul(g, rows), r)));
-      };
-      products.resize(rows * streams);
-      return addScaled(b, g, terms, products, carried, loadRowSum);
-    };
-    SmallVector<Value> sums(rows * streams, zeros);
-    sums = b.reduce(b.index(0), groups, 1, sums, addGroup);
+    SmallVector<Value> sums = computeWeightTile(b, tile);
     Value scratch = makeScratch(b, b.index(rows * width));
     for (auto [i, sum] : llvm::enumerate(sums))
       storeSums(b, sum, scratch, b.index(i * lanes));
@@ -295,7 +332,6 @@ void MatmulEmitter::unpackPanel(IndexBuilder &b,
                                 const MatmulProblem::Columns &panel,
                                 Value scratch, Value offset) {
   const WeightPanels &weights = *problem.weights;
-  int64_t wordSize = weights.bits == 4 ? lanes : lanes * kCodesOfWord;
   int64_t wordsOfGroup = weights.group / kCodesOfWord;
   Value words = countWords(b), groups = countGroups(b);
   Value lastPanel = b.sub(b.ceilDiv(problem.n, b.index(lanes)), b.index(1));
@@ -308,7 +344,7 @@ void MatmulEmitter::unpackPanel(IndexBuilder &b,
                                 : b.floorDiv(word, b.index(wordsOfGroup));
     for (int64_t j = 0; j < blocking.vectors; ++j) {
       Value number = b.min(b.add(first, j), lastPanel);
-      Value place = b.mul(b.add(b.mul(number, words), word), wordSize);
+      Value place = b.mul(b.add(b.mul(number, words), word), sizeOfWord());
       Value term = b.mul(b.add(b.mul(number, groups), g), lanes);
       Value scale = loadTerm(b, weights.scales, term, false);
       Value zero = hasZeros() ? loadZeros(b, term) : Value();
