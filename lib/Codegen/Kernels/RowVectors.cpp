@@ -141,15 +141,16 @@ void RowVectors::finishReductions(IndexBuilder &b, const Loop &loop,
 //===----------------------------------------------------------------------===//
 
 /// Several vectors of elements, followed by the flags, one for two vectors.
-SmallVector<Value> RowVectors::emitAt(IndexBuilder &b, const Loop &loop,
-                                      RowGroup &group, Positions positions,
+SmallVector<Value> RowVectors::emitAt(IndexBuilder &b, const Span &span,
                                       Value start, unsigned count, Value mask,
                                       ValueRange accumulators) const {
+  const Loop &loop = span.loop;
+  Positions positions = span.positions;
   unsigned vectorDim = loop.dims.back();
   SmallVector<RowScope, 0> scopes;
   for (unsigned number = 0; number < count; ++number) {
     positions[vectorDim] = b.add(start, number * plan.lanes);
-    RowScope &scope = scopes.emplace_back(group.getElements(0, positions));
+    RowScope &scope = scopes.emplace_back(span.group.getElements(0, positions));
     scope.vectorDim = vectorDim;
     scope.isVector = true;
     scope.mask = mask;
@@ -181,62 +182,89 @@ static SmallVector<unsigned> getPlaces(unsigned size, unsigned numReductions,
   return places;
 }
 
+/// Lets `emit` update the accumulators of `count` vectors.
+void RowVectors::update(
+    const Loop &loop, unsigned count, MutableArrayRef<Value> accumulators,
+    llvm::function_ref<SmallVector<Value>(ArrayRef<Value>)> emit) const {
+  SmallVector<unsigned> places = getPlaces(
+      accumulators.size(), loop.reductions.size(), getUnroll(), count);
+  SmallVector<Value> values = emit(llvm::map_to_vector(
+      places, [&](unsigned place) { return accumulators[place]; }));
+  for (auto [place, value] : llvm::zip_equal(places, values))
+    accumulators[place] = value;
+}
+
+/// Where what `size` elements divide ends.
+static Value getWholeEnd(IndexBuilder &b, const RowRange &range, int64_t size) {
+  Value length = b.sub(range.end, range.begin);
+  return b.sub(range.end, b.rem(length, b.index(size)));
+}
+
+/// A vector that the range may end in.
+SmallVector<Value> RowVectors::emitMasked(IndexBuilder &b, const Span &span,
+                                          Value start,
+                                          ValueRange accumulators) const {
+  Value mask = context.makeMask(b, b.sub(span.range.end, start));
+  return emitAt(b, span, start, 1, mask, accumulators);
+}
+
+/// A known number of elements that are left, fewer than those of the vectors in
+/// flight.
+void RowVectors::emitKnownRest(IndexBuilder &b, const Span &span, Value begin,
+                               int64_t rest,
+                               MutableArrayRef<Value> accumulators) const {
+  if (unsigned whole = rest / plan.lanes)
+    update(span.loop, whole, accumulators, [&](ArrayRef<Value> values) {
+      return emitAt(b, span, begin, whole, Value(), values);
+    });
+  if (rest % plan.lanes != 0)
+    update(span.loop, 1, accumulators, [&](ArrayRef<Value> values) {
+      return emitMasked(b, span, getWholeEnd(b, span.range, plan.lanes),
+                        values);
+    });
+}
+
+/// Any number of elements that are left, one vector at a time.
+void RowVectors::emitRest(IndexBuilder &b, const Span &span, Value begin,
+                          MutableArrayRef<Value> accumulators) const {
+  if (hasManyTails()) {
+    Value first = std::exchange(begin, getWholeEnd(b, span.range, plan.lanes));
+    b.loop(first, begin, plan.lanes, [&](IndexBuilder &inside, Value start) {
+      emitAt(inside, span, start, 1, Value(), {});
+    });
+  }
+  update(span.loop, 1, accumulators, [&](ArrayRef<Value> values) {
+    return b.reduce(begin, span.range.end, plan.lanes, values,
+                    [&](IndexBuilder &inside, Value start, ValueRange carried) {
+                      return emitMasked(inside, span, start, carried);
+                    });
+  });
+}
+
 SmallVector<Value> RowVectors::emitElements(IndexBuilder &b, const Loop &loop,
                                             RowGroup &group,
                                             Positions positions,
                                             ValueRange accumulators) const {
   // Of a few steps the rest is worth no loop where it is known.
   constexpr int64_t kShortRow = 8;
-  unsigned unroll = getUnroll(), numReductions = loop.reductions.size();
+  unsigned unroll = getUnroll();
   RowRange range = group.range;
   if (!range.begin)
     range = {b.index(0), context.getSize(loop.dims.back())};
+  Span span = {loop, group, positions, range};
   int64_t step = plan.lanes * unroll;
-  Value length = b.sub(range.end, range.begin);
-  auto getWholeEnd = [&](int64_t size) {
-    return b.sub(range.end, b.rem(length, b.index(size)));
-  };
-  Value middle = getWholeEnd(step);
+  Value middle = getWholeEnd(b, range, step);
   SmallVector<Value> results =
       b.reduce(range.begin, middle, step, accumulators,
                [&](IndexBuilder &inside, Value start, ValueRange values) {
-                 return emitAt(inside, loop, group, positions, start, unroll,
-                               Value(), values);
+                 return emitAt(inside, span, start, unroll, Value(), values);
                });
-  auto addTo = [&](unsigned count, auto emit) {
-    SmallVector<unsigned> places =
-        getPlaces(results.size(), numReductions, unroll, count);
-    SmallVector<Value> values = emit(llvm::map_to_vector(
-        places, [&](unsigned place) { return results[place]; }));
-    for (auto [place, value] : llvm::zip_equal(places, values))
-      results[place] = value;
-  };
-  auto emitMasked = [&](IndexBuilder &inside, Value start, ValueRange values) {
-    Value mask = context.makeMask(inside, inside.sub(range.end, start));
-    return emitAt(inside, loop, group, positions, start, 1, mask, values);
-  };
-  std::optional<int64_t> known = getConstantIntValue(length);
-  if (known && *known < kShortRow * step) {
-    if (unsigned whole = *known % step / plan.lanes)
-      addTo(whole, [&](ArrayRef<Value> values) {
-        return emitAt(b, loop, group, positions, middle, whole, Value(),
-                      values);
-      });
-    if (*known % plan.lanes != 0)
-      addTo(1, [&](ArrayRef<Value> values) {
-        return emitMasked(b, getWholeEnd(plan.lanes), values);
-      });
-    return results;
-  }
-  if (hasManyTails()) {
-    Value first = std::exchange(middle, getWholeEnd(plan.lanes));
-    b.loop(first, middle, plan.lanes, [&](IndexBuilder &inside, Value start) {
-      emitAt(inside, loop, group, positions, start, 1, Value(), {});
-    });
-  }
-  addTo(1, [&](ArrayRef<Value> values) {
-    return b.reduce(middle, range.end, plan.lanes, values, emitMasked);
-  });
+  std::optional<int64_t> known =
+      getConstantIntValue(b.sub(range.end, range.begin));
+  if (known && *known < kShortRow * step)
+    emitKnownRest(b, span, middle, *known % step, results);
+  else
+    emitRest(b, span, middle, results);
   return results;
 }
 

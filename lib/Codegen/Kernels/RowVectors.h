@@ -40,9 +40,26 @@ protected:
                         ArrayRef<Value> accumulators) const override;
 
 private:
-  SmallVector<Value> emitAt(IndexBuilder &b, const Loop &loop, RowGroup &group,
-                            Positions positions, Value start, unsigned count,
-                            Value mask, ValueRange accumulators) const;
+  /// The elements that a loop goes through.
+  struct Span {
+    const Loop &loop;
+    RowGroup &group;
+    const Positions &positions; // of the other loops
+    RowRange range;
+  };
+
+  SmallVector<Value> emitAt(IndexBuilder &b, const Span &span, Value start,
+                            unsigned count, Value mask,
+                            ValueRange accumulators) const;
+  SmallVector<Value> emitMasked(IndexBuilder &b, const Span &span, Value start,
+                                ValueRange accumulators) const;
+  void emitKnownRest(IndexBuilder &b, const Span &span, Value begin,
+                     int64_t rest, MutableArrayRef<Value> accumulators) const;
+  void emitRest(IndexBuilder &b, const Span &span, Value begin,
+                MutableArrayRef<Value> accumulators) const;
+  void
+  update(const Loop &loop, unsigned count, MutableArrayRef<Value> accumulators,
+         llvm::function_ref<SmallVector<Value>(ArrayRef<Value>)> emit) const;
 };
 
 } // namespace mlir::relax
