@@ -23,11 +23,6 @@ using namespace mlir::relax;
 namespace {
 struct RelaxAnnotateOpPatternPass
     : relax::impl::RelaxAnnotateOpPatternPassBase<RelaxAnnotateOpPatternPass> {
-  /// Sizes are expressions of Relax while loops are read.
-  void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<linalg::LinalgDialect, RelaxDialect>();
-  }
-
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
     // A function without body is no kernel of ours.

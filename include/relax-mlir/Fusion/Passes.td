@@ -31,7 +31,10 @@ def RelaxAnnotateOpPatternPass
 
     A kernel that states its kind keeps it: a user may set it by hand.
   }];
-  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
+  // Sizes are expressions of Relax while loops are read.
+  let dependentDialects = [
+    "::mlir::linalg::LinalgDialect", "::mlir::relax::RelaxDialect"
+  ];
 }
 
 def RelaxRaiseKernelsPass : Pass<"relax-raise-kernels", "ModuleOp"> {

@@ -313,6 +313,7 @@ def RelaxAssignVDevicePass : Pass<"relax-assign-vdevice", "ModuleOp"> {
     Option<"arch", "arch", "std::string", /*default=*/"\"\"",
            "Its architecture, such as sm_90; empty for the oldest one">
   ];
+  let dependentDialects = ["::mlir::relax::RelaxDialect"];
 }
 
 def RelaxAssignKernelDevicesPass

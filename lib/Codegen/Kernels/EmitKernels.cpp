@@ -209,12 +209,6 @@ struct RelaxEmitKernelsPass
     : relax::impl::RelaxEmitKernelsPassBase<RelaxEmitKernelsPass> {
   using RelaxEmitKernelsPassBase::RelaxEmitKernelsPassBase;
 
-  void getDependentDialects(DialectRegistry &registry) const override {
-    RelaxEmitKernelsPassBase::getDependentDialects(registry);
-    registry.insert<gpu::GPUDialect, nvgpu::NVGPUDialect, NVVM::NVVMDialect>();
-    registry.insert<LLVM::LLVMDialect>(); // for calls of the runtime
-  }
-
   void runOnOperation() override {
     TargetModel target = TargetModel::get(getOperation());
     for (auto kernel :

@@ -128,14 +128,6 @@ struct RelaxConvertGPUToSPIRVPass
     : relax::impl::RelaxConvertGPUToSPIRVPassBase<RelaxConvertGPUToSPIRVPass> {
   using RelaxConvertGPUToSPIRVPassBase::RelaxConvertGPUToSPIRVPassBase;
 
-  void getDependentDialects(DialectRegistry &registry) const override {
-    registry
-        .insert<affine::AffineDialect, arith::ArithDialect,
-                cf::ControlFlowDialect, index::IndexDialect, math::MathDialect,
-                memref::MemRefDialect, scf::SCFDialect, spirv::SPIRVDialect,
-                ub::UBDialect, vector::VectorDialect>();
-  }
-
   void runOnOperation() override {
     for (auto module :
          llvm::make_early_inc_range(getOperation().getOps<gpu::GPUModuleOp>()))

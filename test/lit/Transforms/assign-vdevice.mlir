@@ -1,5 +1,5 @@
-// RUN: relax-opt %s -relax-assign-vdevice="device=cuda arch=sm_90" -relax-realize-vdevice | FileCheck %s
-// RUN: relax-opt %s -relax-assign-vdevice | FileCheck %s --check-prefix=HOST
+// RUN: relax-opt %s -relax-assign-vdevice="device=cuda arch=sm_90" -relax-realize-vdevice -split-input-file | FileCheck %s
+// RUN: relax-opt %s -relax-assign-vdevice -split-input-file | FileCheck %s --check-prefix=HOST
 
 // All tensors are on the device; constants are moved to it.
 // CHECK: relax.global_info = {device = #relax.vdevice<"cuda -arch=sm_90", 0>}
@@ -16,3 +16,11 @@ relax.func @main(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32> {
   %0 = relax.add %x, %c : (!relax.tensor<[n], f32>, !relax.tensor<[1], f32>) -> !relax.tensor<[n], f32>
   relax.return %0 : !relax.tensor<[n], f32>
 }
+
+// -----
+
+// Of a program without functions of Relax, the module lists the device.
+// CHECK: module attributes {relax.global_info = {device = #relax.vdevice<"cuda -arch=sm_90", 0>}}
+// CHECK: func.func private @kernel
+// HOST: func.func private @kernel
+func.func private @kernel(memref<?xf32>)

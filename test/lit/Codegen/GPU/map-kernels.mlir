@@ -109,3 +109,16 @@ func.func private @host(%y: memref<?xf32>) {
   linalg.fill ins(%zero : f32) outs(%y : memref<?xf32>)
   return
 }
+
+// -----
+
+// A copy becomes a launch, too, where nothing else is a linalg operation.
+// CHECK-LABEL: func.func private @copy
+// CHECK: gpu.launch
+// CHECK: memref.load
+// CHECK: memref.store
+// CHECK-NOT: memref.copy
+func.func private @copy(%x: memref<?xf32>, %y: memref<?xf32>) attributes {relax.device = #relax.vdevice<"cuda", 0>} {
+  memref.copy %x, %y : memref<?xf32> to memref<?xf32>
+  return
+}
