@@ -360,7 +360,7 @@ def test_compile_runs_pass_by_pass_where_somebody_watches(tensor, load) -> None:
     with PassContext(instruments=[names]):
         main = load(bb)
     assert np.from_dlpack(main(np.zeros(3, "float32"))).tolist() == [1, 1, 1]
-    assert {"Normalize", "LegalizeOps", "one-shot-bufferize", "ConvertToLLVM", "llvm"} <= set(
+    assert {"Normalize", "LegalizeOps", "BufferizeKernels", "ConvertToLLVM", "llvm"} <= set(
         names.names
     )
 
