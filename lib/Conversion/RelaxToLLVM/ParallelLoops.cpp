@@ -14,6 +14,7 @@
 
 #include "RuntimeCalls.h"
 
+#include "relax-mlir/Analysis/IndependentLoops.h"
 #include "relax-mlir/Conversion/Passes.h"
 #include "relax-mlir/IR/KernelStatus.h"
 #include "relax-mlir/IR/RelaxDialect.h"
@@ -23,7 +24,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -40,118 +40,6 @@ using namespace mlir::relax;
 // Loops that programs call parallel
 //===----------------------------------------------------------------------===//
 
-/// Whether an operation touches no memory that its operands do not name.
-static bool hasKnownAccesses(Operation *op) {
-  return isa<memref::AllocOp, memref::AllocaOp>(op) ||
-         op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
-         op->hasTrait<OpTrait::IsTerminator>() || isMemoryEffectFree(op);
-}
-
-/// Returns the end of the values that an index has, from 0 on, if it is known.
-static std::optional<int64_t> getEnd(Value index) {
-  APInt value;
-  if (matchPattern(index, m_ConstantInt(&value)))
-    return value.isNegative() ? std::nullopt
-                              : std::optional(value.getSExtValue() + 1);
-  auto argument = dyn_cast<BlockArgument>(index);
-  auto loop = argument
-                  ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp())
-                  : scf::ForOp();
-  if (!loop || index != loop.getInductionVar() ||
-      !matchPattern(loop.getLowerBound(), m_Zero()) ||
-      !matchPattern(loop.getUpperBound(), m_ConstantInt(&value)))
-    return std::nullopt;
-  return value.getSExtValue();
-}
-
-/// How many indices an iteration has of its own, if the index is one of them:
-/// the number of the iteration itself, or the constant n times it, and what is
-/// from 0 to less than n. Otherwise 0.
-static int64_t getBlock(Value index, Value iteration) {
-  if (index == iteration)
-    return 1;
-  Value first = index;
-  int64_t end = 1;
-  if (auto sum = index.getDefiningOp<arith::AddIOp>()) {
-    first = sum.getLhs();
-    std::optional<int64_t> known = getEnd(sum.getRhs());
-    if (!known)
-      return 0;
-    end = *known;
-  }
-  auto product = first.getDefiningOp<arith::MulIOp>();
-  APInt size;
-  if (!product || product.getLhs() != iteration ||
-      !matchPattern(product.getRhs(), m_ConstantInt(&size)))
-    return 0;
-  int64_t block = size.getSExtValue();
-  return block > 0 && end <= block ? block : 0;
-}
-
-/// Whether no iteration of a loop sees what another one writes: each memref
-/// from outside of the loop that it writes is only loaded and stored, at
-/// indices of which one and the same is of the iteration alone. A vector is at
-/// many indices of the last dimension. Different memrefs of a kernel share no
-/// memory where one is written.
-static bool hasIndependentIterations(scf::ForOp loop) {
-  struct Accesses {
-    bool isWritten = false;
-    /// For each axis, how many indices an iteration has of its own, which are
-    /// those of all accesses; 0 where there are others.
-    std::optional<SmallVector<int64_t>> blocks;
-  };
-  llvm::MapVector<Value, Accesses> accesses;
-  Value iteration = loop.getInductionVar();
-  auto access = [&](Value memref, ValueRange indices, bool writes,
-                    bool isVector = false) {
-    if (loop.getRegion().isAncestor(memref.getParentRegion()))
-      // Memory of the iteration, unless it is a view of something else.
-      return memref.getDefiningOp<memref::AllocOp>() ||
-             memref.getDefiningOp<memref::AllocaOp>();
-    if (!isa<BlockArgument>(memref) &&
-        !isa_and_nonnull<memref::AllocOp, memref::AllocaOp,
-                         memref::GetGlobalOp>(memref.getDefiningOp()))
-      return false;
-    Accesses &known = accesses[memref];
-    known.isWritten |= writes;
-    SmallVector<int64_t> blocks = llvm::map_to_vector(
-        indices, [&](Value index) { return getBlock(index, iteration); });
-    if (isVector)
-      blocks.back() = 0;
-    for (size_t dim = 0; known.blocks && dim < blocks.size(); ++dim)
-      if (blocks[dim] != (*known.blocks)[dim])
-        blocks[dim] = 0;
-    known.blocks = blocks;
-    return true;
-  };
-  WalkResult walk = loop.getBody()->walk([&](Operation *op) {
-    bool isKnown = hasKnownAccesses(op);
-    if (auto load = dyn_cast<memref::LoadOp>(op))
-      isKnown = access(load.getMemref(), load.getIndices(), false);
-    else if (auto store = dyn_cast<memref::StoreOp>(op))
-      isKnown = !isa<MemRefType>(store.getValue().getType()) &&
-                access(store.getMemref(), store.getIndices(), true);
-    else if (auto transfer = dyn_cast<VectorTransferOpInterface>(op))
-      isKnown = isa<MemRefType>(transfer.getShapedType()) &&
-                transfer.getVectorType().getRank() == 1 &&
-                transfer.getPermutationMap().isMinorIdentity() &&
-                access(transfer.getBase(), transfer.getIndices(),
-                       isa<vector::TransferWriteOp>(op), /*isVector=*/true);
-    else if (auto dealloc = dyn_cast<memref::DeallocOp>(op))
-      isKnown =
-          dealloc.getMemref().getDefiningOp<memref::AllocOp>() &&
-          loop.getRegion().isAncestor(dealloc.getMemref().getParentRegion());
-    return isKnown ? WalkResult::advance() : WalkResult::interrupt();
-  });
-  if (walk.wasInterrupted())
-    return false;
-  return llvm::all_of(accesses, [](const auto &entry) {
-    return !entry.second.isWritten ||
-           llvm::any_of(*entry.second.blocks,
-                        [](int64_t block) { return block != 0; });
-  });
-}
-
 /// Whether a loop may become one that threads share.
 static bool isParallel(scf::ForOp loop) {
   auto kind = RelaxDialect::LoopAttrHelper(loop.getContext()).getAttr(loop);
@@ -161,7 +49,8 @@ static bool isParallel(scf::ForOp loop) {
       !matchPattern(loop.getStep(), m_One()))
     return false;
   return kind.getValue() == "independent" ||
-         (kind.getValue() == "parallel" && hasIndependentIterations(loop));
+         (kind.getValue() == "parallel" &&
+          hasIndependentIterations(loop, loop));
 }
 
 /// A loop that a program calls parallel, as one that is.

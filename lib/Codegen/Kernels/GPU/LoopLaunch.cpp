@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A thread for each iteration of parallel loops, whatever is in them.
+// A thread for each iteration of parallel loops, whatever is in them, and of
+// those loops of a nest that are found to be parallel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +15,10 @@
 
 #include "ElementBody.h"
 #include "Launch.h"
+
+#include "relax-mlir/Analysis/IndependentLoops.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -33,6 +38,12 @@ gpu::LaunchOp mlir::relax::launchIterations(
                     body(then, delinearize(then, place, sizes));
                   });
                 });
+}
+
+/// The number of iterations of a loop.
+static Value countIterations(IndexBuilder &b, Value lower, Value upper,
+                             Value step) {
+  return b.ceilDiv(b.max(b.sub(upper, lower), b.index(0)), step);
 }
 
 /// Moves the operations of a loop's body, but for its end, to the builder.
@@ -64,7 +75,7 @@ void mlir::relax::launchParallel(scf::ParallelOp op) {
   SmallVector<Value> sizes;
   for (auto [lower, upper, step] :
        llvm::zip(op.getLowerBound(), op.getUpperBound(), op.getStep()))
-    sizes.push_back(b.max(b.ceilDiv(b.sub(upper, lower), step), b.index(0)));
+    sizes.push_back(countIterations(b, lower, upper, step));
   launchIterations(
       b, sizes, [&](IndexBuilder &inside, ArrayRef<Value> indices) {
         SmallVector<Value> places;
@@ -74,4 +85,53 @@ void mlir::relax::launchParallel(scf::ParallelOp op) {
         moveBody(op.getBody(), op.getInductionVars(), inside, places);
       });
   op.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Nests
+//===----------------------------------------------------------------------===//
+
+/// Whether threads may share a loop of a nest: all of them come to it, and know
+/// its iterations before the nest begins.
+static bool canShare(scf::ForOp loop, scf::ForOp nest) {
+  if (loop.getNumResults() != 0 || !loop.getInductionVar().getType().isIndex())
+    return false;
+  for (Operation *op = loop; op != nest; op = op->getParentOp())
+    if (!isa<scf::ForOp, scf::IfOp>(op))
+      return false;
+  auto isBefore = [&](Value bound) {
+    return !nest.getRegion().isAncestor(bound.getParentRegion());
+  };
+  return isBefore(loop.getLowerBound()) && isBefore(loop.getUpperBound()) &&
+         isBefore(loop.getStep()) && hasIndependentIterations(loop, nest);
+}
+
+bool mlir::relax::launchNest(scf::ForOp nest) {
+  SmallVector<scf::ForOp> loops;
+  bool allocates = false;
+  nest->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    allocates |= isa<memref::AllocOp>(op);
+    if (auto loop = dyn_cast<scf::ForOp>(op); loop && canShare(loop, nest))
+      loops.push_back(loop);
+  });
+  if (loops.empty() || allocates)
+    return false;
+  IndexBuilder b(nest.getLoc(), nest);
+  SmallVector<Value> sizes;
+  for (scf::ForOp loop : loops)
+    sizes.push_back(countIterations(b, loop.getLowerBound(),
+                                    loop.getUpperBound(), loop.getStep()));
+  launchIterations(
+      b, sizes, [&](IndexBuilder &inside, ArrayRef<Value> indices) {
+        nest->moveBefore(inside.getInsertionBlock(),
+                         inside.getInsertionPoint());
+        for (auto [loop, index] : llvm::zip(loops, indices)) {
+          IndexBuilder at(loop.getLoc(), loop);
+          Value place =
+              at.add(loop.getLowerBound(), at.mul(index, loop.getStep()));
+          moveBody(loop.getBody(), loop.getInductionVar(), at, place);
+          loop.erase();
+        }
+      });
+  return true;
 }

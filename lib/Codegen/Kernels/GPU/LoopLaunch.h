@@ -29,6 +29,11 @@ void launchLoops(SmallVector<scf::ForOp> loops);
 /// The same for a loop that is parallel.
 void launchParallel(scf::ParallelOp op);
 
+/// Makes the iterations of those loops of a nest, at any depth, that threads
+/// may share the threads of a launch, each of which runs the rest in order.
+/// Returns whether there are any.
+bool launchNest(scf::ForOp nest);
+
 } // namespace mlir::relax
 
 #endif // RELAX_MLIR_LIB_CODEGEN_KERNELS_GPU_LOOPLAUNCH_H

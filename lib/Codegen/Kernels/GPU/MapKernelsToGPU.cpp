@@ -9,7 +9,8 @@
 // The generic route of kernels on devices, for what no class emits. The host
 // part of a kernel is what computes with sizes, and allocates. All that touches
 // memory is in launches: a linalg operation, and an scf.parallel, has a thread
-// for each iteration of its parallel loops; the rest is run by one thread, in
+// for each iteration of its parallel loops, and a nest of loops of those whose
+// iterations are found to be independent; the rest is run by one thread, in
 // order. Loops over nothing but linalg operations are of the host, which
 // launches them in each iteration. Values that are loaded between launches are
 // loaded in those that use them. Where that would be too late, or sizes depend
@@ -156,6 +157,7 @@ private:
   LogicalResult launchApart(Block &block);
   LogicalResult launchAtOnce();
   LogicalResult launchSequence(ArrayRef<Operation *> ops);
+  LogicalResult launchInOrder(ArrayRef<Operation *> ops);
   void loadInside();
 
   func::FuncOp kernel;
@@ -319,6 +321,23 @@ LogicalResult KernelMapper::launchSequence(ArrayRef<Operation *> ops) {
   return failure(allocates.wasInterrupted());
 }
 
+/// Runs operations that write, and whose results nobody uses: nests of loops by
+/// threads that share them, what is before and after each by one thread.
+LogicalResult KernelMapper::launchInOrder(ArrayRef<Operation *> ops) {
+  auto isLaunched = [](Operation *op) {
+    auto nest = dyn_cast<scf::ForOp>(op);
+    return nest && launchNest(nest);
+  };
+  while (!ops.empty()) {
+    const auto *nest = llvm::find_if(ops, isLaunched);
+    size_t count = nest - ops.begin();
+    if (failed(launchSequence(ops.take_front(count))))
+      return failure();
+    ops = ops.drop_front(std::min(count + 1, ops.size()));
+  }
+  return success();
+}
+
 /// An operation, and those that may be of one launch with it.
 SmallVector<linalg::GenericOp> KernelMapper::findFollowers(Operation *op) {
   SmallVector<linalg::GenericOp> result;
@@ -420,7 +439,7 @@ LogicalResult KernelMapper::launchApart(Block &block) {
       continue;
     bool isLoop = isHostLoop(*op);
     if (isLoop || isa<linalg::LinalgOp, scf::ParallelOp>(op) || isOfHost(op)) {
-      if (failed(launchSequence(sequence)))
+      if (failed(launchInOrder(sequence)))
         return failure();
       sequence.clear();
     }
@@ -437,7 +456,7 @@ LogicalResult KernelMapper::launchApart(Block &block) {
       sequence.push_back(op);
     }
   }
-  return launchSequence(sequence);
+  return launchInOrder(sequence);
 }
 
 /// Everything but allocation by one thread: memory is taken before and freed

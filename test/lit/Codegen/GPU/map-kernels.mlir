@@ -78,8 +78,8 @@ func.func private @columns(%x: memref<?x?xf32>, %y: memref<?xf32>) attributes {r
 
 // -----
 
-// What is no structured operation is run by one thread, and so is a value that
-// it depends on.
+// Iterations that depend on each other are run by one thread, and so is a value
+// that they depend on.
 // CHECK-LABEL: func.func private @sequence
 // CHECK: gpu.launch blocks(%{{.*}}) in (%{{.*}} = %c1{{.*}}) threads(%{{.*}}) in (%{{.*}} = %c1
 // CHECK: memref.load
@@ -93,8 +93,11 @@ func.func private @sequence(%x: memref<?xf32>, %y: memref<?xf32>) attributes {re
   %c1 = arith.constant 1 : index
   %n = memref.dim %x, %c0 : memref<?xf32>
   %first = memref.load %x[%c0] : memref<?xf32>
-  scf.for %i = %c0 to %n step %c1 {
-    memref.store %first, %y[%i] : memref<?xf32>
+  scf.for %i = %c1 to %n step %c1 {
+    %before = arith.subi %i, %c1 : index
+    %0 = memref.load %y[%before] : memref<?xf32>
+    %1 = arith.addf %0, %first : f32
+    memref.store %1, %y[%i] : memref<?xf32>
   }
   return
 }
@@ -120,5 +123,58 @@ func.func private @host(%y: memref<?xf32>) {
 // CHECK-NOT: memref.copy
 func.func private @copy(%x: memref<?xf32>, %y: memref<?xf32>) attributes {relax.device = #relax.vdevice<"cuda", 0>} {
   memref.copy %x, %y : memref<?xf32> to memref<?xf32>
+  return
+}
+
+// -----
+
+// Updates of rows at computed places: threads share the columns, and each goes
+// through the rows in their order, as places may be the same.
+// CHECK-LABEL: func.func private @columns_of_a_nest
+// CHECK-SAME: (%[[PLACES:.*]]: memref<?xindex>, %[[X:.*]]: memref<?x?xf32>, %[[Y:.*]]: memref<?x?xf32>)
+// CHECK: gpu.launch
+// CHECK-SAME: = %c256
+// CHECK: %[[COLUMN:.*]] = arith.addi
+// CHECK: scf.if
+// CHECK: scf.for %[[ROW:.*]] =
+// CHECK: %[[PLACE:.*]] = memref.load %[[PLACES]][%[[ROW]]]
+// CHECK-NOT: scf.for
+// CHECK: memref.load %[[X]][%[[ROW]], %[[COLUMN]]]
+// CHECK: memref.store %{{.*}}, %[[Y]][%[[PLACE]], %[[COLUMN]]]
+func.func private @columns_of_a_nest(%places: memref<?xindex>, %x: memref<?x?xf32>, %y: memref<?x?xf32>) attributes {relax.device = #relax.vdevice<"cuda", 0>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = memref.dim %x, %c0 : memref<?x?xf32>
+  %n = memref.dim %x, %c1 : memref<?x?xf32>
+  scf.for %i = %c0 to %m step %c1 {
+    %place = memref.load %places[%i] : memref<?xindex>
+    scf.for %j = %c0 to %n step %c1 {
+      %0 = memref.load %x[%i, %j] : memref<?x?xf32>
+      memref.store %0, %y[%place, %j] : memref<?x?xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+// Each iteration of the inner loop reads what another one wrote: one thread.
+// CHECK-LABEL: func.func private @dependent_nest
+// CHECK: gpu.launch blocks({{.*}}) in (%{{.*}} = %c1, %{{.*}} = %c1, %{{.*}} = %c1) threads({{.*}}) in (%{{.*}} = %c1, %{{.*}} = %c1, %{{.*}} = %c1)
+// CHECK: scf.for
+// CHECK: scf.for
+func.func private @dependent_nest(%places: memref<?xindex>, %x: memref<?x?xf32>, %y: memref<?x?xf32>) attributes {relax.device = #relax.vdevice<"cuda", 0>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = memref.dim %x, %c0 : memref<?x?xf32>
+  %n = memref.dim %x, %c1 : memref<?x?xf32>
+  scf.for %i = %c0 to %m step %c1 {
+    %place = memref.load %places[%i] : memref<?xindex>
+    scf.for %j = %c1 to %n step %c1 {
+      %before = arith.subi %j, %c1 : index
+      %0 = memref.load %y[%place, %before] : memref<?x?xf32>
+      memref.store %0, %y[%place, %j] : memref<?x?xf32>
+    }
+  }
   return
 }
