@@ -53,6 +53,12 @@ struct ConvPlace {
   Value channels, pixels;      // how many there are
 };
 
+/// An image of memory, of one group of channels.
+struct Image {
+  Value base, offset;
+  Value channels, height, width;
+};
+
 /// A kernel that convolves images in NCHW with weights in OIHW, which are of
 /// f32 or of what WordProducts has instructions for. Depthwise ones may be of
 /// any elements that are narrow, with sums of 32 bits. With `hasHalves`, for

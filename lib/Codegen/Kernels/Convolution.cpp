@@ -19,6 +19,7 @@
 #include "Contraction.h"
 #include "ConvParts.h"
 #include "GPU/Matmul.h"
+#include "GPU/WindowMatrix.h"
 #include "KernelTile.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -33,12 +34,6 @@ using namespace mlir::relax;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// An image of memory, of one group of channels.
-struct Image {
-  Value base, offset;
-  Value channels, height, width;
-};
-
 /// Writes the columns of the right matrix: what windows have of an image.
 class WindowPacker {
 public:
@@ -162,89 +157,6 @@ void WindowPacker::packPixels(IndexBuilder &b, const Pixels &pixels,
       loopOverChannels(b, element, panel, pack);
     });
   });
-}
-
-namespace {
-/// Computes with places in an image, as numbers of 32 bits where these do:
-/// there is an instruction for each operation then.
-class PlaceBuilder {
-public:
-  PlaceBuilder(IndexBuilder &b, bool isSmall)
-      : b(b), type(isSmall ? Type(b.getI32Type()) : Type(b.getIndexType())) {}
-
-  Value cast(Value value) {
-    return value.getType() == type
-               ? value
-               : b.createOrFold<arith::IndexCastOp>(type, value);
-  }
-  Value number(int64_t value) {
-    return arith::ConstantOp::create(b, b.getIntegerAttr(type, value));
-  }
-  Value mul(Value value, int64_t factor) {
-    return b.mul(value, number(factor));
-  }
-  Value toIndex(Value place) {
-    return type.isIndex()
-               ? place
-               : b.createOrFold<arith::IndexCastOp>(b.getIndexType(), place);
-  }
-
-private:
-  IndexBuilder &b;
-  Type type;
-};
-} // namespace
-
-/// Whether row or column `place`, counted from the first one of the padding, is
-/// in the image.
-static Value isInImage(IndexBuilder &b, PlaceBuilder &places,
-                       const Window &window, Value place, Value size) {
-  // One comparison tells what is before the image, too.
-  return b.compare(arith::CmpIPredicate::ult,
-                   b.sub(place, places.number(window.padding)), size);
-}
-
-/// The matrix of which a column is the window of a pixel, element by element.
-/// What depends on the pixel alone, or on the element of the window alone, is
-/// the same for many elements.
-static MatrixView viewWindows(IndexBuilder &b, const ConvParts &parts,
-                              const Image &image, Value outWidth,
-                              bool isSmall) {
-  MatrixView view = {image.base, image.offset, outWidth, b.index(1)};
-  view.element = [&parts, image, outWidth, isSmall](IndexBuilder &b,
-                                                    Value depth, Value pixel,
-                                                    Value isInside) -> Value {
-    PlaceBuilder places(b, isSmall);
-    const Window &rows = parts.rows, &columns = parts.columns;
-    Value height = places.cast(image.height), width = places.cast(image.width);
-    Value inWindow = places.cast(depth),
-          size = places.number(rows.size * columns.size);
-    Value channel = b.floorDiv(inWindow, size);
-    inWindow = b.rem(inWindow, size);
-    Value windowWidth = places.number(columns.size);
-    Value windowRow =
-              places.mul(b.floorDiv(inWindow, windowWidth), rows.dilation),
-          windowColumn =
-              places.mul(b.rem(inWindow, windowWidth), columns.dilation);
-    Value at = places.cast(pixel), across = places.cast(outWidth);
-    Value row = places.mul(b.floorDiv(at, across), rows.stride),
-          column = places.mul(b.rem(at, across), columns.stride);
-    Value ofWindow = b.add(
-        b.mul(b.add(b.mul(channel, height), windowRow), width), windowColumn);
-    Value ofPixel = b.add(b.mul(b.sub(row, places.number(rows.padding)), width),
-                          b.sub(column, places.number(columns.padding)));
-    for (Value condition :
-         {isInImage(b, places, rows, b.add(row, windowRow), height),
-          isInImage(b, places, columns, b.add(column, windowColumn), width)})
-      isInside = b.createOrFold<arith::AndIOp>(isInside, condition);
-    Value place = arith::SelectOp::create(b, isInside, b.add(ofWindow, ofPixel),
-                                          places.number(0));
-    Value element = memref::LoadOp::create(
-        b, image.base, b.add(image.offset, places.toIndex(place)));
-    Value zero = arith::ConstantOp::create(b, b.getZeroAttr(element.getType()));
-    return arith::SelectOp::create(b, isInside, element, zero);
-  };
-  return view;
 }
 
 //===----------------------------------------------------------------------===//

@@ -30,11 +30,14 @@ struct MatrixView {
   /// Whether integers are extended by zeros.
   bool isUnsigned = false;
   /// Of kernels of devices: loads element (i, j) of a matrix that does not lie
-  /// in memory so, or gives 0 where the last value says that it has none; only
-  /// the type of `base` counts then, and which stride is 1. There is memory
-  /// where the product has a depth.
-  using Element = std::function<Value(IndexBuilder &, Value, Value, Value)>;
+  /// in memory so, or gives 0 where one of the last values says that it has no
+  /// row i, or no column j; only the type of `base` counts then, and which
+  /// stride is 1. There is memory where the product has a depth.
+  using Element = std::function<Value(IndexBuilder &, Value i, Value j,
+                                      Value isRow, Value isColumn)>;
   Element element = nullptr;
+  /// Whether that computes with numbers of 64 bits, which takes registers.
+  bool isWide = false;
 
   bool hasUnitRows() const { return isConstantIntValue(rowStride, 1); }
   bool hasUnitColumns() const { return isConstantIntValue(columnStride, 1); }
@@ -42,9 +45,10 @@ struct MatrixView {
     MatrixView result = {base, offset, columnStride, rowStride, isUnsigned};
     if (element)
       result.element = [element = element](IndexBuilder &b, Value i, Value j,
-                                           Value isInside) {
-        return element(b, j, i, isInside);
+                                           Value isRow, Value isColumn) {
+        return element(b, j, i, isColumn, isRow);
       };
+    result.isWide = isWide;
     return result;
   }
 };

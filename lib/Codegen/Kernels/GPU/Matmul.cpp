@@ -110,9 +110,11 @@ Value mlir::relax::isMatrixAligned(IndexBuilder &b, const MatrixView &matrix,
 }
 
 Value mlir::relax::loadInside(IndexBuilder &b, const MatrixView &matrix,
-                              Value row, Value column, Value isInside) {
+                              Value row, Value column, Value isRow,
+                              Value isColumn) {
   if (matrix.element)
-    return matrix.element(b, row, column, isInside);
+    return matrix.element(b, row, column, isRow, isColumn);
+  Value isInside = b.createOrFold<arith::AndIOp>(isRow, isColumn);
   Type type = cast<MemRefType>(matrix.base.getType()).getElementType();
   auto op = scf::IfOp::create(
       b, isInside,
@@ -243,9 +245,9 @@ ThreadTiles::Elements ThreadTiles::load(IndexBuilder &in, const Side &side,
   for (int64_t i = 0; i < kSteps; ++i) {
     auto [r, d] = placeOf(in, side, i);
     Value row = in.add(side.first, r), at = in.add(from, d);
-    Value isInside = arith::AndIOp::create(in, in.isBelow(row, side.numRows),
-                                           in.isBelow(at, problem.k));
-    elements.push_back(loadInside(in, side.matrix, row, at, isInside));
+    Value isRow = in.isBelow(row, side.numRows),
+          isDepth = in.isBelow(at, problem.k);
+    elements.push_back(loadInside(in, side.matrix, row, at, isRow, isDepth));
   }
   return elements;
 }

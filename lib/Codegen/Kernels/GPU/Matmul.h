@@ -89,9 +89,9 @@ Value isMatrixAligned(IndexBuilder &b, const MatrixView &matrix, Value width,
 Value areAligned(IndexBuilder &b, ValueRange arguments, Value width,
                  int64_t count);
 
-/// The element of a matrix, or 0 where the place is not inside of it.
+/// The element of a matrix, or 0 where it has no such row or column.
 Value loadInside(IndexBuilder &b, const MatrixView &matrix, Value row,
-                 Value column, Value isInside);
+                 Value column, Value isRow, Value isColumn);
 
 /// What `load` gives, or zeros where the product has no depth, so that matrices
 /// may have no memory.

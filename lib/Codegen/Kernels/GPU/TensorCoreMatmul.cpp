@@ -310,16 +310,20 @@ void mlir::relax::emitTensorCoreMatmul(IndexBuilder &b,
                                        const MatmulProblem &problem) {
   Value zero = b.index(0);
   MatrixView left = problem.lhs(b, zero), right = problem.rhs(b, zero);
-  // Half of a tile would be empty.
+  // Windows of an image, however weights lie.
+  bool isOneByOne = !hasChunks(right) && !hasChunks(right.transposed());
   std::optional<int64_t> m = getConstantIntValue(problem.m);
-  int64_t rows = m && *m <= kTile / 2 ? kTile / 2 : kTile;
-  TileForm form = {cast<MemRefType>(left.base.getType()).getElementType(), rows,
-                   false, false};
+  TileForm form = {cast<MemRefType>(left.base.getType()).getElementType(),
+                   kTile, false, false};
   auto emit = [&](IndexBuilder &in, bool isLeftAligned, bool isRightAligned) {
     TileForm aligned = form;
     aligned.isLeftAligned = isLeftAligned;
     aligned.isRightAligned = isRightAligned;
-    emitSplit(in, problem, {rows, kTile}, form.depth(),
+    // Half of a tile would be empty, or have registers that loads need.
+    bool takesRegisters = isOneByOne && (!isLeftAligned || right.isWide);
+    if ((m && *m <= kTile / 2) || takesRegisters)
+      aligned.rows = kTile / 2;
+    emitSplit(in, problem, {aligned.rows, kTile}, form.depth(),
               [&](const MatmulProblem &parts) {
                 TensorCoreTiles(in, parts, aligned).emit();
               });
@@ -328,9 +332,7 @@ void mlir::relax::emitTensorCoreMatmul(IndexBuilder &b,
   if (!hasChunks(left))
     return emitAny(b);
   Value isAligned = isMatrixAligned(b, left, problem.k, form.chunk());
-  // Windows of an image are loaded one by one, however weights lie.
-  bool isRightAligned = hasChunks(right) || hasChunks(right.transposed());
-  if (!isRightAligned)
+  if (isOneByOne)
     return b.branch(
         isAligned, [&](IndexBuilder &in) { emit(in, true, false); }, emitAny);
   isAligned = b.createOrFold<arith::AndIOp>(

@@ -97,10 +97,9 @@ SmallVector<Value> mlir::relax::loadChunks(IndexBuilder &b,
     Value left = b.sub(source.numColumns, column);
     SmallVector<Value> elements;
     for (int64_t i = 0; i < tile.chunk(); ++i) {
-      Value isInside =
-          arith::AndIOp::create(b, isRow, b.isBelow(b.index(i), left));
+      Value isColumn = b.isBelow(b.index(i), left);
       elements.push_back(
-          loadInside(b, source.matrix, row, b.add(column, i), isInside));
+          loadInside(b, source.matrix, row, b.add(column, i), isRow, isColumn));
     }
     chunks.push_back(vector::FromElementsOp::create(b, type, elements));
   });
