@@ -36,7 +36,7 @@ struct MatrixView {
   using Element = std::function<Value(IndexBuilder &, Value i, Value j,
                                       Value isRow, Value isColumn)>;
   Element element = nullptr;
-  /// Whether that computes with numbers of 64 bits, which takes registers.
+  /// Whether that computes with numbers of 64 bits.
   bool isWide = false;
 
   bool hasUnitRows() const { return isConstantIntValue(rowStride, 1); }

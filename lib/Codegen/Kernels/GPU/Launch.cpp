@@ -86,6 +86,14 @@ std::pair<Value, Value> mlir::relax::getDynamicShared(IndexBuilder &b,
   return {memory, b.sub(b.roundUp(address, alignment), address)};
 }
 
+std::pair<Value, Value> mlir::relax::splitPlace(IndexBuilder &b, Value thread,
+                                                int64_t offset, int64_t width) {
+  int64_t rows = offset % width == 0 ? offset / width : 0;
+  Value place = b.add(thread, b.index(offset - rows * width));
+  return {b.add(b.floorDiv(place, b.index(width)), b.index(rows)),
+          b.rem(place, b.index(width))};
+}
+
 Value mlir::relax::reduceWarp(
     IndexBuilder &b, Value value,
     llvm::function_ref<Value(IndexBuilder &, Value, Value)> combine,

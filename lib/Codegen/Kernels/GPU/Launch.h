@@ -58,6 +58,12 @@ bool isOnCuda(Operation *op);
 std::pair<Value, Value> getDynamicShared(IndexBuilder &b, int64_t bytes,
                                          int64_t alignment);
 
+/// The row of `width` elements that element `thread` + `offset` is in, and its
+/// place there. Those of the places of a thread differ by constants where rows
+/// divide their distance, so that addresses share what they are made of.
+std::pair<Value, Value> splitPlace(IndexBuilder &b, Value thread,
+                                   int64_t offset, int64_t width);
+
 /// Combines what the threads of a warp have, of 32 bits each, or groups of
 /// `lanes` neighbours of them; each gets it.
 Value reduceWarp(

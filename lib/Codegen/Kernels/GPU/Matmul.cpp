@@ -185,17 +185,20 @@ class ThreadTiles {
 public:
   ThreadTiles(const MatmulProblem &problem, int64_t tile)
       : problem(problem), tile(tile), perThread(tile / kLanes),
-        depth(getDepth(tile)) {}
+        numLoads(getNumLoads(problem)), depth(getDepth(problem, tile)) {}
   void emit(IndexBuilder &b);
   /// How deep a step is.
-  static constexpr int64_t getDepth(int64_t tile) {
-    return kSteps * kTileThreads / tile;
+  static int64_t getDepth(const MatmulProblem &problem, int64_t tile) {
+    return getNumLoads(problem) * kTileThreads / tile;
   }
 
 private:
   static constexpr int64_t kTileThreads = 256, kLanes = 16, kGroup = 4;
   /// The elements of each matrix that a thread loads for a step of the depth.
-  static constexpr int64_t kSteps = 4;
+  /// Those of f64 take two registers each, of which sums leave few.
+  static int64_t getNumLoads(const MatmulProblem &problem) {
+    return problem.sumType.isF64() ? 2 : 4;
+  }
 
   /// One of the matrices: `isAlongDepth` says along what it is contiguous.
   struct Side {
@@ -222,7 +225,7 @@ private:
   }
 
   const MatmulProblem &problem;
-  int64_t tile, perThread, depth;
+  int64_t tile, perThread, numLoads, depth;
   Value thread, row, column; // in the tile: a group of rows, of columns
   Side lhs, rhs;             // shared memory is [stage][depth][row or column]
 };
@@ -232,9 +235,8 @@ private:
 /// neighbouring threads load neighbouring elements.
 std::pair<Value, Value> ThreadTiles::placeOf(IndexBuilder &in, const Side &side,
                                              int64_t i) {
-  Value place = in.add(thread, in.index(i * kTileThreads));
-  Value extent = in.index(side.isAlongDepth ? depth : tile);
-  Value minor = in.rem(place, extent), major = in.floorDiv(place, extent);
+  auto [major, minor] = splitPlace(in, thread, i * kTileThreads,
+                                   side.isAlongDepth ? depth : tile);
   return side.isAlongDepth ? std::pair(major, minor) : std::pair(minor, major);
 }
 
@@ -242,7 +244,7 @@ std::pair<Value, Value> ThreadTiles::placeOf(IndexBuilder &in, const Side &side,
 ThreadTiles::Elements ThreadTiles::load(IndexBuilder &in, const Side &side,
                                         Value from) {
   Elements elements;
-  for (int64_t i = 0; i < kSteps; ++i) {
+  for (int64_t i = 0; i < numLoads; ++i) {
     auto [r, d] = placeOf(in, side, i);
     Value row = in.add(side.first, r), at = in.add(from, d);
     Value isRow = in.isBelow(row, side.numRows),
@@ -303,8 +305,8 @@ SmallVector<Value> ThreadTiles::sumUp(IndexBuilder &in, Value batch) {
       [&](IndexBuilder &loop, Value from, ValueRange values) {
         Value stage =
             loop.rem(loop.floorDiv(from, loop.index(depth)), loop.index(2));
-        store(loop, lhs, values.slice(numSums, kSteps), stage);
-        store(loop, rhs, values.drop_front(numSums + kSteps), stage);
+        store(loop, lhs, values.slice(numSums, numLoads), stage);
+        store(loop, rhs, values.drop_front(numSums + numLoads), stage);
         // Nobody writes to this stage before all have read it, and the other.
         gpu::BarrierOp::create(loop);
         Value ahead = loop.add(from, loop.index(depth));
@@ -352,7 +354,7 @@ static void emitThreadTiles(IndexBuilder &b, const MatmulProblem &problem) {
   b.branch(
       b.isBelow(numTiles, b.index(kFewTiles)),
       [&](IndexBuilder &in) {
-        emitSplit(in, problem, {64, 64}, ThreadTiles::getDepth(64),
+        emitSplit(in, problem, {64, 64}, ThreadTiles::getDepth(problem, 64),
                   [&](const MatmulProblem &parts) {
                     ThreadTiles(parts, 64).emit(in);
                   });
@@ -366,12 +368,14 @@ void mlir::relax::emitDeviceMatmul(IndexBuilder &b,
     return cast<MemRefType>(matrix.base.getType()).getElementType();
   };
   Value zero = b.index(0);
-  Type left = elementType(problem.lhs(b, zero)),
-       right = elementType(problem.rhs(b, zero));
+  MatrixView rightView = problem.rhs(b, zero);
+  Type left = elementType(problem.lhs(b, zero)), right = elementType(rightView);
   Operation *parent = b.getInsertionBlock()->getParentOp();
   bool isRounded = left.isF32() && TargetModel::get(parent).allowsTF32;
+  // Numbers of 64 bits would not leave tensor cores enough registers.
   bool hasTensorCores = left == right && problem.sumType.isF32() &&
-                        (left.isF16() || left.isBF16() || isRounded);
+                        (left.isF16() || left.isBF16() || isRounded) &&
+                        !rightView.isWide;
   if (!isOnCuda(parent))
     return ThreadTiles(problem, 64).emit(b);
   emitFewRowsOr(b, problem, [&](IndexBuilder &in) {

@@ -320,8 +320,7 @@ void mlir::relax::emitTensorCoreMatmul(IndexBuilder &b,
     aligned.isLeftAligned = isLeftAligned;
     aligned.isRightAligned = isRightAligned;
     // Half of a tile would be empty, or have registers that loads need.
-    bool takesRegisters = isOneByOne && (!isLeftAligned || right.isWide);
-    if ((m && *m <= kTile / 2) || takesRegisters)
+    if ((m && *m <= kTile / 2) || (isOneByOne && !isLeftAligned))
       aligned.rows = kTile / 2;
     emitSplit(in, problem, {aligned.rows, kTile}, form.depth(),
               [&](const MatmulProblem &parts) {

@@ -45,10 +45,9 @@ static void
 forEachChunk(IndexBuilder &b, const SharedTile &tile, Value thread,
              int64_t numThreads,
              llvm::function_ref<void(Value row, Value chunk)> body) {
-  Value chunks = b.index(tile.chunks());
   for (int64_t i = 0; i < tile.extent * tile.chunks(); i += numThreads) {
-    Value at = b.add(thread, b.index(i));
-    body(b.floorDiv(at, chunks), b.rem(at, chunks));
+    auto [row, chunk] = splitPlace(b, thread, i, tile.chunks());
+    body(row, chunk);
   }
 }
 
