@@ -27,6 +27,7 @@
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -69,6 +70,7 @@ private:
   Value divideWide(Value rest, Value divisor);
   MagicNumber compute(Value divisor);
   Value multiplyHigh(IndexBuilder &b, Value lhs, Value rhs);
+  Value divide(Operation *op, Value divisor);
   void expand(Operation *op, Value divisor);
 
   gpu::LaunchOp launch;
@@ -76,6 +78,8 @@ private:
   /// What the host knows of values of threads.
   IRMapping known;
   llvm::DenseMap<Value, MagicNumber> magicNumbers;
+  /// The quotients of a block, by number and divisor.
+  llvm::DenseMap<std::tuple<Block *, Value, Value>, Value> quotients;
 };
 } // namespace
 
@@ -152,11 +156,18 @@ MagicNumber LaunchDivisions::compute(Value divisor) {
   return {convert(host.add(quotient, one)), convert(first), convert(second)};
 }
 
-/// The high bits of a product, which indices have none of.
+/// The high bits of a product, by the instruction that computes them alone:
+/// LLVM finds it in a product of twice as many bits only where nothing of that
+/// leaves a loop. Indices have none.
 Value LaunchDivisions::multiplyHigh(IndexBuilder &b, Value lhs, Value rhs) {
   Type type = lhs.getType();
-  if (!type.isIndex())
-    return arith::MulUIExtendedOp::create(b, lhs, rhs).getHigh();
+  if (!type.isIndex()) {
+    StringRef name =
+        type.isInteger(32) ? "llvm.nvvm.mulhi.ui" : "llvm.nvvm.mulhi.ull";
+    return LLVM::CallIntrinsicOp::create(b, type, b.getStringAttr(name),
+                                         ValueRange{lhs, rhs})
+        .getResult(0);
+  }
   auto cast = [&](Type to, Value value) {
     return b.createOrFold<arith::IndexCastOp>(to, value);
   };
@@ -164,20 +175,32 @@ Value LaunchDivisions::multiplyHigh(IndexBuilder &b, Value lhs, Value rhs) {
   return cast(type, multiplyHigh(b, cast(wide, lhs), cast(wide, rhs)));
 }
 
-/// Expands a division by what the host has as `divisor`.
-void LaunchDivisions::expand(Operation *op, Value divisor) {
+/// Returns the quotient of a division by what the host has as `divisor`.
+Value LaunchDivisions::divide(Operation *op, Value divisor) {
   Value number = op->getOperand(0);
-  auto [place, isNew] = magicNumbers.try_emplace(divisor);
+  auto [magicPlace, isNew] = magicNumbers.try_emplace(divisor);
   if (isNew)
-    place->second = compute(divisor);
-  const MagicNumber &magic = place->second;
+    magicPlace->second = compute(divisor);
+  // A quotient and a remainder of the same numbers are next to each other.
+  auto [place, isFirst] =
+      quotients.try_emplace({op->getBlock(), number, divisor});
+  if (!isFirst)
+    return place->second;
+  const MagicNumber &magic = magicPlace->second;
   IndexBuilder b(op->getLoc(), op);
   Value high = multiplyHigh(b, magic.factor, number);
   Value rest = arith::ShRUIOp::create(b, b.sub(number, high), magic.firstShift);
-  Value result =
-      arith::ShRUIOp::create(b, b.add(high, rest), magic.secondShift);
-  if (isa<arith::RemUIOp>(op))
-    result = b.sub(number, b.mul(result, op->getOperand(1)));
+  return place->second =
+             arith::ShRUIOp::create(b, b.add(high, rest), magic.secondShift);
+}
+
+/// Expands a division by what the host has as `divisor`.
+void LaunchDivisions::expand(Operation *op, Value divisor) {
+  Value result = divide(op, divisor);
+  if (isa<arith::RemUIOp>(op)) {
+    IndexBuilder b(op->getLoc(), op);
+    result = b.sub(op->getOperand(0), b.mul(result, op->getOperand(1)));
+  }
   op->getResult(0).replaceAllUsesWith(result);
   op->erase();
 }

@@ -16,7 +16,7 @@
 // CHECK: gpu.launch
 // CHECK-NOT: divui
 // CHECK-NOT: remui
-// CHECK: %{{.*}}, %[[HIGH:.*]] = arith.mului_extended %{{.*}}, %{{.*}} : i64
+// CHECK: %[[HIGH:.*]] = llvm.call_intrinsic "llvm.nvvm.mulhi.ull"(%{{.*}}, %{{.*}})
 // CHECK: %[[T:.*]] = arith.index_cast %[[HIGH]] : i64 to index
 // CHECK: %[[REST:.*]] = arith.subi %[[N:.*]], %[[T]] : index
 // CHECK: %[[HALF:.*]] = arith.shrui %[[REST]], %{{.*}} : index
@@ -24,7 +24,7 @@
 // CHECK: %[[Q:.*]] = arith.shrui %[[SUM]], %{{.*}} : index
 // CHECK: %[[P:.*]] = arith.muli %[[Q]], %[[DIM]] : index
 // CHECK: %[[R:.*]] = arith.subi %[[N]], %[[P]] : index
-// CHECK-NOT: arith.mului_extended
+// CHECK-NOT: mulhi
 // CHECK: memref.store %{{.*}}, %[[X]][%[[Q]], %[[R]]]
 func.func private @index(%x: memref<?x?xf32>) attributes {relax.device = #relax.vdevice<"cuda", 0>} {
   %c1 = arith.constant 1 : index
@@ -48,7 +48,7 @@ func.func private @index(%x: memref<?x?xf32>) attributes {relax.device = #relax.
 // CHECK-NOT: scf.for
 // CHECK: gpu.launch
 // CHECK-NOT: divui
-// CHECK: arith.mului_extended %{{.*}}, %{{.*}} : i32
+// CHECK: llvm.call_intrinsic "llvm.nvvm.mulhi.ui"
 func.func private @narrow(%x: memref<?xi32>, %n: i32) attributes {relax.device = #relax.vdevice<"cuda", 0>} {
   %c1 = arith.constant 1 : index
   %c32 = arith.constant 32 : index
@@ -70,7 +70,7 @@ func.func private @narrow(%x: memref<?xi32>, %n: i32) attributes {relax.device =
 // CHECK: scf.for
 // CHECK: gpu.launch
 // CHECK-NOT: divui
-// CHECK: arith.mului_extended
+// CHECK: llvm.call_intrinsic "llvm.nvvm.mulhi.ull"
 func.func private @threads(%x: memref<?xindex>, %n: index) attributes {relax.device = #relax.vdevice<"cuda", 0>} {
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
@@ -89,7 +89,7 @@ func.func private @threads(%x: memref<?xindex>, %n: index) attributes {relax.dev
 // load, quotients with signs, and other types.
 // CHECK-LABEL: func.func private @others
 // CHECK: gpu.launch
-// CHECK-NOT: mului_extended
+// CHECK-NOT: mulhi
 // CHECK: arith.divui %{{.*}}, %c3
 // CHECK: arith.remui
 // CHECK: arith.divui
