@@ -24,26 +24,58 @@ static SmallVector<Value> mapPlace(IndexBuilder &b, AffineMap map,
   });
 }
 
-Value ElementBody::loadOperand(IndexBuilder &b, OpOperand &operand,
-                               ArrayRef<Value> place) const {
+bool mlir::relax::hasOrderOfLoops(linalg::GenericOp op, OpOperand &operand) {
+  auto type = dyn_cast<MemRefType>(operand.get().getType());
+  return type && type.getLayout().isIdentity() &&
+         op.getMatchingIndexingMap(&operand).isIdentity();
+}
+
+Value mlir::relax::viewFlat(IndexBuilder &b, Value memref) {
+  SmallVector<ReassociationIndices> all(1);
+  llvm::append_range(
+      all.front(),
+      llvm::seq<int64_t>(0, cast<MemRefType>(memref.getType()).getRank()));
+  return memref::CollapseShapeOp::create(b, memref, all);
+}
+
+void ElementBody::flatten(IndexBuilder &b) {
+  if (op.getNumLoops() < 2)
+    return;
+  for (OpOperand &operand : op->getOpOperands())
+    flat.push_back(hasOrderOfLoops(op, operand) ? viewFlat(b, operand.get())
+                                                : Value());
+}
+
+std::pair<Value, SmallVector<Value>> ElementBody::locate(IndexBuilder &b,
+                                                         OpOperand &operand,
+                                                         ArrayRef<Value> place,
+                                                         Value number) const {
+  unsigned which = operand.getOperandNumber();
+  if (!flat.empty() && flat[which])
+    return {flat[which], {number}};
   auto generic = op;
+  return {operand.get(),
+          mapPlace(b, generic.getMatchingIndexingMap(&operand), place)};
+}
+
+Value ElementBody::loadOperand(IndexBuilder &b, OpOperand &operand,
+                               ArrayRef<Value> place, Value number) const {
   if (!isa<MemRefType>(operand.get().getType()))
     return operand.get();
   if (known)
     if (Value element = known->lookup(operand.get()))
       return element;
-  return memref::LoadOp::create(
-      b, operand.get(),
-      mapPlace(b, generic.getMatchingIndexingMap(&operand), place));
+  auto [memory, indices] = locate(b, operand, place, number);
+  return memref::LoadOp::create(b, memory, indices);
 }
 
-SmallVector<Value> ElementBody::load(IndexBuilder &b,
-                                     ArrayRef<Value> place) const {
+SmallVector<Value> ElementBody::load(IndexBuilder &b, ArrayRef<Value> place,
+                                     Value number) const {
   auto generic = op;
   SmallVector<Value> operands;
   for (OpOperand &operand : generic->getOpOperands())
     operands.push_back(generic.payloadUsesValueFromOperand(&operand)
-                           ? loadOperand(b, operand, place)
+                           ? loadOperand(b, operand, place, number)
                            : Value());
   return operands;
 }
@@ -73,12 +105,12 @@ SmallVector<Value> ElementBody::compute(IndexBuilder &b, ArrayRef<Value> place,
 }
 
 void ElementBody::store(IndexBuilder &b, ArrayRef<Value> place,
-                        ArrayRef<Value> results) const {
+                        ArrayRef<Value> results, Value number) const {
   auto generic = op;
-  for (auto [init, result] : llvm::zip(generic.getDpsInitsMutable(), results))
-    memref::StoreOp::create(
-        b, result, init.get(),
-        mapPlace(b, generic.getMatchingIndexingMap(&init), place));
+  for (auto [init, result] : llvm::zip(generic.getDpsInitsMutable(), results)) {
+    auto [memory, indices] = locate(b, init, place, number);
+    memref::StoreOp::create(b, result, memory, indices);
+  }
 }
 
 llvm::SetVector<Value> mlir::relax::findBuffers(Operation *op) {

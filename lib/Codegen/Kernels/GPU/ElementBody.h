@@ -29,25 +29,44 @@ public:
                        const llvm::DenseMap<Value, Value> *known = nullptr)
       : op(op), known(known) {}
 
+  /// Views what lies in memory in the order of the loops as of one dimension.
+  /// The builder is in front of the launch.
+  void flatten(IndexBuilder &b);
+
   /// The operands at a place of the iteration space; null for those that the
-  /// body does not look at.
-  SmallVector<Value> load(IndexBuilder &b, ArrayRef<Value> place) const;
+  /// body does not look at. `number` is that of the place, for what is flat.
+  SmallVector<Value> load(IndexBuilder &b, ArrayRef<Value> place,
+                          Value number = Value()) const;
 
   /// The results of an iteration.
   SmallVector<Value> compute(IndexBuilder &b, ArrayRef<Value> place,
                              ArrayRef<Value> operands) const;
 
-  void store(IndexBuilder &b, ArrayRef<Value> place,
-             ArrayRef<Value> results) const;
+  void store(IndexBuilder &b, ArrayRef<Value> place, ArrayRef<Value> results,
+             Value number = Value()) const;
 
   /// The element of an operand at a place.
-  Value loadOperand(IndexBuilder &b, OpOperand &operand,
-                    ArrayRef<Value> place) const;
+  Value loadOperand(IndexBuilder &b, OpOperand &operand, ArrayRef<Value> place,
+                    Value number = Value()) const;
 
 private:
+  /// The memory of an operand and where an element is in it.
+  std::pair<Value, SmallVector<Value>> locate(IndexBuilder &b,
+                                              OpOperand &operand,
+                                              ArrayRef<Value> place,
+                                              Value number) const;
+
   linalg::GenericOp op;
   const llvm::DenseMap<Value, Value> *known;
+  /// For each operand its flat view, or null; empty where there is none.
+  SmallVector<Value> flat;
 };
+
+/// Whether an operand lies in memory in the order of the loops, all of it.
+bool hasOrderOfLoops(linalg::GenericOp op, OpOperand &operand);
+
+/// A view of such memory as of one dimension.
+Value viewFlat(IndexBuilder &b, Value memref);
 
 /// The memory that an operation, and what is in it, uses, without the views
 /// that it is seen through.

@@ -66,23 +66,19 @@ static bool isFlat(linalg::GenericOp op) {
   if (op.getNumLoops() < 2 || !indices.empty())
     return false;
   return llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
-    auto type = dyn_cast<MemRefType>(operand.get().getType());
-    return !type || (type.getLayout().isIdentity() &&
-                     op.getMatchingIndexingMap(&operand).isIdentity());
+    return !isa<MemRefType>(operand.get().getType()) ||
+           hasOrderOfLoops(op, operand);
   });
 }
 
 /// The same operation on vectors of all elements.
 static linalg::GenericOp flattenLoops(IndexBuilder &b, linalg::GenericOp op) {
-  SmallVector<ReassociationIndices> all(1);
-  llvm::append_range(all.front(), llvm::seq<int64_t>(0, op.getNumLoops()));
   AffineMap map = b.getMultiDimIdentityMap(1),
             none = AffineMap::get(1, 0, b.getContext());
   auto flat = [&](ValueRange operands) {
     return llvm::map_to_vector(operands, [&](Value operand) -> Value {
-      if (!isa<MemRefType>(operand.getType()))
-        return operand;
-      return memref::CollapseShapeOp::create(b, operand, all);
+      return isa<MemRefType>(operand.getType()) ? viewFlat(b, operand)
+                                                : operand;
     });
   };
   SmallVector<AffineMap> maps;
@@ -101,17 +97,18 @@ void mlir::relax::emitPlaces(
     IndexBuilder &b, const ElementBody &body, Value begin, Value end,
     Value step, int64_t unroll,
     llvm::function_ref<SmallVector<Value>(IndexBuilder &, Value)> at) {
-  loopUnrolled(b, begin, end, step, unroll, {},
-               [&](IndexBuilder &loop, ArrayRef<Value> places, ValueRange) {
-                 SmallVector<SmallVector<Value>> where, operands;
-                 for (Value place : places) {
-                   where.push_back(at(loop, place));
-                   operands.push_back(body.load(loop, where.back()));
-                 }
-                 for (auto [place, values] : llvm::zip(where, operands))
-                   body.store(loop, place, body.compute(loop, place, values));
-                 return SmallVector<Value>();
-               });
+  loopUnrolled(
+      b, begin, end, step, unroll, {},
+      [&](IndexBuilder &loop, ArrayRef<Value> places, ValueRange) {
+        SmallVector<SmallVector<Value>> where, operands;
+        for (Value number : places) {
+          where.push_back(at(loop, number));
+          operands.push_back(body.load(loop, where.back(), number));
+        }
+        for (auto [number, place, values] : llvm::zip(places, where, operands))
+          body.store(loop, place, body.compute(loop, place, values), number);
+        return SmallVector<Value>();
+      });
 }
 
 void mlir::relax::launchElements(linalg::GenericOp op) {
@@ -122,6 +119,7 @@ void mlir::relax::launchElements(linalg::GenericOp op) {
   Value count = makeProduct(b, sizes);
   int64_t unroll = getUnroll(op, sizes.size());
   ElementBody body(op);
+  body.flatten(b);
   Value perBlock = b.index(kThreads * unroll);
   launch(b, b.ceilDiv(count, perBlock), b.index(kThreads), {},
          [&](IndexBuilder &inside, gpu::LaunchOp launched) {
