@@ -52,12 +52,9 @@ PROGRAMS = {
     "gelu": (op.nn.gelu, "float32", [("n", "m")], {}),
     "scan": (lambda x: op.cumsum(x, 1), "float32", [("n", "m")], {}),
     "sort": (lambda x: op.sort(x, 1), "float32", [("n", "m")], {}),
+    "best": (lambda x: op.argmax(x, 1), "float16", [("n", "m")], {}),
     "window": (lambda x: op.nn.max_pool2d(x, (3, 3)), "float32", [("n", 8, "h", "w")], {}),
 }
-
-#: The bytes that threads of some programs keep in memory: attention whose rows are not aligned, on
-#: sm_100 alone, and convolutions of images of more than 2^29 elements.
-SPILLS = {"attention_bfloat16": 44, "convolution_float16": 80}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -69,7 +66,7 @@ def test_kernels_are_assembled_without_spills(name):
     kernels = [kernel for arch in archs for kernel in assemble(image, arch)]
     print(*kernels, sep="\n")
     assert kernels
-    assert [kernel for kernel in kernels if kernel.spills > SPILLS.get(name, 0)] == []
+    assert [kernel for kernel in kernels if kernel.spills] == []
 
 
 def test_sizes_are_divisors_without_subroutines():

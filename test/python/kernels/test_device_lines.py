@@ -7,6 +7,7 @@ import pytest
 import relax_mlir as relax
 import relax_runtime
 from kernel_programs import write
+from mlir import ir
 from relax_mlir import op
 
 pytestmark = pytest.mark.skipif(
@@ -116,6 +117,72 @@ def test_products_of_all_before(dtype):
         expected = before(np.cumprod(x.T, 0), 0, 1)
         x = np.ascontiguousarray(x.T)
         np.testing.assert_allclose(run(multiply_before, x), expected, rtol=1e-2)
+
+
+def find_largest(x):
+    return op.argmax(x, 1)
+
+
+def find_smallest_of_all(x):
+    return op.argmin(x)
+
+
+@pytest.mark.parametrize("kind", ["few", "equal", "least", "nan"])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "int64"])
+def test_best_elements(dtype, kind):
+    """Of equal ones the first counts, whichever threads have found them."""
+    is_float = dtype.startswith("float")
+    least, none = (-np.inf, np.nan) if is_float else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    for shape in [(1, 1), (3, 2), (2, 33), (1, 700), (3, 1025), (1, 5000)]:
+        x = np.random.default_rng(sum(shape)).integers(0, 4, shape).astype(dtype)
+        if kind == "nan":
+            x.flat[x.size // 2 :: 97] = none
+        elif kind != "few":
+            x[:] = 3 if kind == "equal" else least
+        np.testing.assert_array_equal(run(find_largest, x), np.argmax(x, 1))
+        np.testing.assert_array_equal(run(find_smallest_of_all, x), np.argmin(x))
+
+
+LAST = """
+relax.func @main(%x: !relax.tensor<[n, m], f32>) -> !relax.tensor<[n], i64> {
+  %0 = relax.call_tir @last(%x) : (!relax.tensor<[n, m], f32>) -> !relax.tensor<[n], i64>
+  relax.return %0 : !relax.tensor<[n], i64>
+}
+func.func private @last(%x: tensor<?x?xf32>, %out: tensor<?xi64>) -> tensor<?xi64> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x?xf32>
+  %least = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0 : i64
+  %empty = tensor.empty(%n) : tensor<?xf32>
+  %best = linalg.fill ins(%least : f32) outs(%empty : tensor<?xf32>) -> tensor<?xf32>
+  %place = linalg.fill ins(%zero : i64) outs(%out : tensor<?xi64>) -> tensor<?xi64>
+  %0:2 = linalg.generic {
+      indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>,
+                       affine_map<(i, j) -> (i)>],
+      iterator_types = ["parallel", "reduction"]
+  } ins(%x : tensor<?x?xf32>) outs(%place, %best : tensor<?xi64>, tensor<?xf32>) {
+  ^bb0(%element: f32, %before: i64, %most: f32):
+    %j = linalg.index 1 : index
+    %here = arith.index_cast %j : index to i64
+    %isBetter = arith.cmpf oge, %element, %most : f32
+    %1 = arith.select %isBetter, %here, %before : i64
+    %2 = arith.select %isBetter, %element, %most : f32
+    linalg.yield %1, %2 : i64, f32
+  } -> (tensor<?xi64>, tensor<?xf32>)
+  return %0#0 : tensor<?xi64>
+}
+"""
+
+
+def test_last_of_the_best_elements():
+    """A kernel whose condition is true of equal elements, too."""
+    module = ir.Module.parse(LAST, relax.default_context())
+    main = relax.VirtualMachine(relax.compile(module, target="cuda"))["main"]
+    for shape in [(3, 2), (2, 33), (3, 1025), (1, 5000)]:
+        x = np.random.default_rng(sum(shape)).integers(0, 4, shape).astype("float32")
+        actual = relax_runtime.tensor(main(relax_runtime.tensor(x, "cuda:0")), "cpu:0")
+        expected = shape[1] - 1 - np.argmax(x[:, ::-1], 1)
+        np.testing.assert_array_equal(np.from_dlpack(actual), expected)
 
 
 def test_many_lines():

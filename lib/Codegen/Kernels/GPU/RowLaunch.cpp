@@ -17,6 +17,7 @@
 
 #include "RowLaunch.h"
 
+#include "BestElement.h"
 #include "ElementLaunch.h"
 #include "Launch.h"
 #include "Reduction.h"
@@ -41,6 +42,12 @@ struct RowStep {
   linalg::GenericOp op;
   /// Where the loops behind those over rows reduce.
   std::optional<Reduction> reduction;
+  /// Where the loop behind those over rows looks for an element.
+  std::optional<BestElement> best;
+
+  bool reduces() const { return reduction || best; }
+  /// What threads hand over.
+  SmallVector<Type> getSharedTypes() const;
 
   static std::optional<RowStep> get(linalg::GenericOp op, unsigned numRowDims);
 };
@@ -61,8 +68,14 @@ private:
                      ArrayRef<Value> sizes);
   Value reduceByWarps(IndexBuilder &in, Value value, Value neutral,
                       Operation *combiner, Value memory);
-  Value reduceByHalves(IndexBuilder &in, Value value, Operation *combiner,
-                       Value memory);
+  /// Combines what two threads have.
+  using Combine = llvm::function_ref<SmallVector<Value>(
+      IndexBuilder &, ValueRange mine, ValueRange other)>;
+  SmallVector<Value> reduceByHalves(IndexBuilder &in, ValueRange values,
+                                    Combine combine);
+  void emitBest(IndexBuilder &in, const RowStep &step, Value length);
+  void waitForReads(IndexBuilder &in);
+  SmallVector<Value> findShared(TypeRange types) const;
   Value reduceBlock(IndexBuilder &in, Value value, Value neutral,
                     Operation *combiner);
   SmallVector<Value> placeOf(IndexBuilder &in, Value place,
@@ -122,7 +135,7 @@ std::optional<RowStep> RowStep::get(linalg::GenericOp op, unsigned numRowDims) {
   for (OpOperand &init : op.getDpsInitsMutable())
     if (!beginsWithRow(op.getMatchingIndexingMap(&init), numRowDims))
       return std::nullopt;
-  RowStep step{op, std::nullopt};
+  RowStep step{op, std::nullopt, std::nullopt};
   auto rest = ArrayRef(kinds).drop_front(numRowDims);
   if (llvm::all_of(rest, isParallel)) {
     // Each place is written once.
@@ -137,21 +150,50 @@ std::optional<RowStep> RowStep::get(linalg::GenericOp op, unsigned numRowDims) {
     if (op.getMatchingIndexingMap(&init).getNumResults() != numRowDims)
       return std::nullopt;
   step.reduction = Reduction::get(op);
-  return step.reduction ? std::optional(step) : std::nullopt;
+  if (!step.reduction)
+    step.best = BestElement::get(op);
+  return step.reduces() ? std::optional(step) : std::nullopt;
+}
+
+SmallVector<Type> RowStep::getSharedTypes() const {
+  auto generic = op;
+  if (best)
+    return llvm::map_to_vector(generic.getRegionOutputArgs(),
+                               [](Value value) { return value.getType(); });
+  SmallVector<Type> types;
+  if (reduction) // one after the other
+    for (TypedAttr neutral : reduction->neutral)
+      if (!llvm::is_contained(types, neutral.getType()))
+        types.push_back(neutral.getType());
+  return types;
 }
 
 //===----------------------------------------------------------------------===//
 // Emission
 //===----------------------------------------------------------------------===//
 
+/// Memory of each type as often as a step needs it.
 SmallVector<Type> RowLaunch::getSharedTypes() {
-  llvm::SetVector<Type> types;
-  for (const RowStep &step : steps)
-    if (step.reduction)
-      for (TypedAttr neutral : step.reduction->neutral)
-        types.insert(
-            getSharedType(b.getContext(), kMostThreads, neutral.getType()));
-  return llvm::to_vector(types);
+  SmallVector<Type> types;
+  for (const RowStep &step : steps) {
+    SmallVector<Type> needed = step.getSharedTypes();
+    for (Type type : needed)
+      while (llvm::count(types, type) < llvm::count(needed, type))
+        types.push_back(type);
+  }
+  return llvm::map_to_vector(types, [&](Type type) -> Type {
+    return getSharedType(b.getContext(), kMostThreads, type);
+  });
+}
+
+SmallVector<Value> RowLaunch::findShared(TypeRange types) const {
+  SmallVector<Value> found;
+  for (Type type : types)
+    found.push_back(*llvm::find_if(shared, [&](Value memory) {
+      return cast<MemRefType>(memory.getType()).getElementType() == type &&
+             !llvm::is_contained(found, memory);
+    }));
+  return found;
 }
 
 /// A power of two, by the longest row: a thread has some elements of it.
@@ -251,6 +293,8 @@ void RowLaunch::emitStep(IndexBuilder &in, const RowStep &step,
                          ArrayRef<Value> sizes) {
   if (step.reduction)
     return emitReduction(in, step, sizes);
+  if (step.best)
+    return emitBest(in, step, sizes.front());
   if (!sizes.empty()) {
     linalg::GenericOp op = step.op;
     written.insert_range(op.getOutputs());
@@ -296,52 +340,101 @@ Value RowLaunch::reduceByWarps(IndexBuilder &in, Value value, Value neutral,
 
 /// The same for what lanes cannot exchange: halves of the threads combine with
 /// the other half.
-Value RowLaunch::reduceByHalves(IndexBuilder &in, Value value,
-                                Operation *combiner, Value memory) {
-  memref::StoreOp::create(in, value, memory, thread);
+SmallVector<Value> RowLaunch::reduceByHalves(IndexBuilder &in,
+                                             ValueRange values,
+                                             Combine combine) {
+  SmallVector<Value> memories = findShared(values.getTypes());
+  auto load = [&](IndexBuilder &at, Value place) {
+    return llvm::map_to_vector(memories, [&](Value memory) -> Value {
+      return memref::LoadOp::create(at, memory, place);
+    });
+  };
+  auto store = [&](IndexBuilder &at, ValueRange stored) {
+    for (auto [value, memory] : llvm::zip(stored, memories))
+      memref::StoreOp::create(at, value, memory, thread);
+  };
+  store(in, values);
   gpu::BarrierOp::create(in);
   Value half = in.floorDiv(numThreads, in.index(2));
   scf::WhileOp::create(
       in, TypeRange(half.getType()), ValueRange(half),
-      [&](OpBuilder &builder, Location loc, ValueRange values) {
+      [&](OpBuilder &builder, Location loc, ValueRange strides) {
         IndexBuilder inside(loc, builder);
-        Value goesOn = inside.compare(arith::CmpIPredicate::sgt, values.front(),
-                                      inside.index(0));
-        scf::ConditionOp::create(inside, goesOn, values);
+        Value goesOn = inside.compare(arith::CmpIPredicate::sgt,
+                                      strides.front(), inside.index(0));
+        scf::ConditionOp::create(inside, goesOn, strides);
       },
-      [&](OpBuilder &builder, Location loc, ValueRange values) {
+      [&](OpBuilder &builder, Location loc, ValueRange strides) {
         IndexBuilder inside(loc, builder);
-        Value stride = values.front();
+        Value stride = strides.front();
         Value hasOther = inside.isBelow(thread, stride);
         inside.branch(hasOther, [&](IndexBuilder &then) {
-          Value mine = memref::LoadOp::create(then, memory, thread);
-          Value other =
-              memref::LoadOp::create(then, memory, then.add(thread, stride));
-          memref::StoreOp::create(then, combine(then, combiner, mine, other),
-                                  memory, thread);
+          SmallVector<Value> mine = load(then, thread),
+                             other = load(then, then.add(thread, stride));
+          store(then, combine(then, mine, other));
         });
         gpu::BarrierOp::create(inside);
         scf::YieldOp::create(
             inside, ValueRange(inside.floorDiv(stride, inside.index(2))));
       });
-  return memref::LoadOp::create(in, memory, in.index(0));
+  return load(in, in.index(0));
+}
+
+/// All have read what was in shared memory before, and all that was loaded.
+void RowLaunch::waitForReads(IndexBuilder &in) {
+  gpu::BarrierOp::create(in);
+  written.clear();
+  read.clear();
 }
 
 /// Combines what the threads of a block have; each gets it.
 Value RowLaunch::reduceBlock(IndexBuilder &in, Value value, Value neutral,
                              Operation *combiner) {
-  Value memory = *llvm::find_if(shared, [&](Value memory) {
-    return cast<MemRefType>(memory.getType()).getElementType() ==
-           value.getType();
-  });
-  // What was there before has been read, as has all that was loaded.
-  gpu::BarrierOp::create(in);
-  written.clear();
-  read.clear();
+  waitForReads(in);
   Type type = value.getType();
   if ((type.isF32() || type.isInteger(32)) && isOnCuda(combiner))
-    return reduceByWarps(in, value, neutral, combiner, memory);
-  return reduceByHalves(in, value, combiner, memory);
+    return reduceByWarps(in, value, neutral, combiner,
+                         findShared(type).front());
+  auto combineTwo = [&](IndexBuilder &at, ValueRange mine, ValueRange other) {
+    return SmallVector<Value>{
+        combine(at, combiner, mine.front(), other.front())};
+  };
+  return reduceByHalves(in, value, combineTwo).front();
+}
+
+/// Each thread begins with its first element, or the last one of the row where
+/// it has none; a row without elements has what was there before.
+void RowLaunch::emitBest(IndexBuilder &in, const RowStep &step, Value length) {
+  ElementBody body = makeBody(step.op);
+  linalg::GenericOp op = step.op;
+  auto at = [&](IndexBuilder &b, Value place) {
+    return placeOf(b, place, length);
+  };
+  SmallVector<Value> place = at(in, in.index(0)), before;
+  for (OpOperand &init : op.getDpsInitsMutable())
+    before.push_back(body.loadOperand(in, init, place));
+  auto first = scf::IfOp::create(
+      in, in.isBelow(in.index(0), length),
+      [&](OpBuilder &builder, Location loc) {
+        IndexBuilder then(loc, builder);
+        Value last = then.sub(length, then.index(1));
+        SmallVector<Value> where = at(then, then.min(thread, last)), operands;
+        for (OpOperand *input : op.getDpsInputOperands())
+          operands.push_back(body.loadOperand(then, *input, where));
+        scf::YieldOp::create(then, step.best->getFirst(then, where, operands));
+      },
+      [&](OpBuilder &builder, Location loc) {
+        scf::YieldOp::create(builder, loc, before);
+      });
+  SmallVector<Value> found =
+      accumulate(in, op, body, thread, length, numThreads, getUnroll(op, 1),
+                 first.getResults(), at);
+  waitForReads(in);
+  found = reduceByHalves(
+      in, found, [&](IndexBuilder &b, ValueRange mine, ValueRange other) {
+        return step.best->combine(b, mine, other);
+      });
+  keepScalars(in, op, step.best->update(in, before, found));
 }
 
 void RowLaunch::emitReduction(IndexBuilder &in, const RowStep &step,
@@ -472,7 +565,7 @@ size_t mlir::relax::launchRows(ArrayRef<linalg::GenericOp> ops) {
     std::optional<RowStep> step = RowStep::get(op, numRowDims);
     if (!step || !haveSameRows(op, first, numRowDims) || !dependences.add(op))
       break;
-    reduces |= step->reduction.has_value();
+    reduces |= step->reduces();
     steps.push_back(*step);
   }
   if (!reduces)

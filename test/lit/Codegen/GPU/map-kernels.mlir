@@ -178,3 +178,63 @@ func.func private @dependent_nest(%places: memref<?xindex>, %x: memref<?x?xf32>,
   }
   return
 }
+
+// -----
+
+#map = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+
+// The largest elements of rows and their places: a block of threads for each,
+// which compare what they have found both ways.
+// CHECK-LABEL: func.func private @best
+// CHECK: gpu.launch
+// CHECK-SAME: workgroup(%[[VALUES:.*]] : memref<512xf32, #gpu.address_space<workgroup>>, %[[PLACES:.*]] : memref<512xi64, #gpu.address_space<workgroup>>)
+// CHECK: scf.for {{.*}} -> (f32, i64)
+// CHECK: gpu.barrier
+// CHECK: scf.while
+// CHECK-COUNT-2: memref.load %[[VALUES]]
+// CHECK-DAG: %[[OTHER:.*]] = arith.cmpf ogt, %[[B:.*]], %[[A:.*]] : f32
+// CHECK-DAG: %[[MINE:.*]] = arith.cmpf ogt, %[[A]], %[[B]] : f32
+// CHECK: %[[LATER:.*]] = arith.cmpi sgt
+// CHECK: %[[DIFFER:.*]] = arith.xori %[[OTHER]], %[[MINE]] : i1
+// CHECK: %[[BYPLACE:.*]] = arith.cmpi eq, %[[OTHER]], %[[LATER]] : i1
+// CHECK: arith.select %[[DIFFER]], %[[OTHER]], %[[BYPLACE]]
+func.func private @best(%x: memref<?x?xf32>, %best: memref<?xf32>, %places: memref<?xi64>) attributes {relax.device = #relax.vdevice<"cuda", 0>} {
+  linalg.generic {indexing_maps = [#map, #row, #row], iterator_types = ["parallel", "reduction"]} ins(%x : memref<?x?xf32>) outs(%best, %places : memref<?xf32>, memref<?xi64>) {
+  ^bb0(%a: f32, %most: f32, %before: i64):
+    %j = linalg.index 1 : index
+    %here = arith.index_cast %j : index to i64
+    %isBetter = arith.cmpf ogt, %a, %most : f32
+    %0 = arith.select %isBetter, %a, %most : f32
+    %1 = arith.select %isBetter, %here, %before : i64
+    linalg.yield %0, %1 : f32, i64
+  }
+  return
+}
+
+// -----
+
+#map = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+
+// Elements and flat memory: the number of a place is that of an element which
+// lies in memory so, and only what is broadcast divides it.
+// CHECK-LABEL: func.func private @broadcast
+// CHECK-SAME: (%[[X:.*]]: memref<?x?xf32>, %[[Y:.*]]: memref<?xf32>, %[[Z:.*]]: memref<?x?xf32>)
+// CHECK-DAG: %[[FX:.*]] = memref.collapse_shape %[[X]]
+// CHECK-DAG: %[[FZ:.*]] = memref.collapse_shape %[[Z]]
+// CHECK: gpu.launch
+// CHECK: scf.for %[[I:.*]] =
+// CHECK-DAG: memref.load %[[FX]][%[[I]]]
+// CHECK-DAG: memref.load %[[Y]]
+// CHECK: memref.store %{{.*}}, %[[FZ]][%[[I]]]
+// CHECK-NOT: memref.load %[[X]]
+// CHECK: return
+func.func private @broadcast(%x: memref<?x?xf32>, %y: memref<?xf32>, %z: memref<?x?xf32>) attributes {relax.device = #relax.vdevice<"cuda", 0>} {
+  linalg.generic {indexing_maps = [#map, #row, #map], iterator_types = ["parallel", "parallel"]} ins(%x, %y : memref<?x?xf32>, memref<?xf32>) outs(%z : memref<?x?xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.addf %a, %b : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
