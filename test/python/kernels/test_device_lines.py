@@ -185,6 +185,35 @@ def test_last_of_the_best_elements():
         np.testing.assert_array_equal(np.from_dlpack(actual), expected)
 
 
+def sum_of_all(x):
+    return op.sum(x)
+
+
+def mean_of_rows(x):
+    return op.mean(op.exp(x), [1])
+
+
+def largest_of_rows(x):
+    return op.max(x, [1])
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (sum_of_all, np.sum),
+        (mean_of_rows, lambda x: np.exp(x).mean(1)),
+        (largest_of_rows, lambda x: x.max(1)),
+    ],
+)
+def test_parts_of_long_rows(function, expected):
+    """Several blocks share a row where there are few rows, and the last part may be short."""
+    for shape in [(1, 40000), (2, 32768), (3, 65537), (1, 100001), (200, 3), (3, 100), (2, 0)]:
+        if 0 in shape and function is not sum_of_all:
+            continue
+        x = np.random.default_rng(sum(shape)).random(shape, "float32")
+        np.testing.assert_allclose(run(function, x), expected(x.astype("float64")), rtol=1e-5)
+
+
 def test_many_lines():
     """Columns of which there are many have a thread each."""
     x = numbers((20, 17000), "float32")

@@ -46,41 +46,41 @@ void ElementBody::flatten(IndexBuilder &b) {
                                                 : Value());
 }
 
-std::pair<Value, SmallVector<Value>> ElementBody::locate(IndexBuilder &b,
-                                                         OpOperand &operand,
-                                                         ArrayRef<Value> place,
-                                                         Value number) const {
+std::pair<Value, SmallVector<Value>>
+ElementBody::locate(IndexBuilder &b, OpOperand &operand,
+                    const ElementPlace &place) const {
   unsigned which = operand.getOperandNumber();
   if (!flat.empty() && flat[which])
-    return {flat[which], {number}};
+    return {flat[which], {place.number}};
   auto generic = op;
   return {operand.get(),
-          mapPlace(b, generic.getMatchingIndexingMap(&operand), place)};
+          mapPlace(b, generic.getMatchingIndexingMap(&operand), place.indices)};
 }
 
 Value ElementBody::loadOperand(IndexBuilder &b, OpOperand &operand,
-                               ArrayRef<Value> place, Value number) const {
+                               const ElementPlace &place) const {
   if (!isa<MemRefType>(operand.get().getType()))
     return operand.get();
   if (known)
     if (Value element = known->lookup(operand.get()))
       return element;
-  auto [memory, indices] = locate(b, operand, place, number);
+  auto [memory, indices] = locate(b, operand, place);
   return memref::LoadOp::create(b, memory, indices);
 }
 
-SmallVector<Value> ElementBody::load(IndexBuilder &b, ArrayRef<Value> place,
-                                     Value number) const {
+SmallVector<Value> ElementBody::load(IndexBuilder &b,
+                                     const ElementPlace &place) const {
   auto generic = op;
   SmallVector<Value> operands;
   for (OpOperand &operand : generic->getOpOperands())
     operands.push_back(generic.payloadUsesValueFromOperand(&operand)
-                           ? loadOperand(b, operand, place, number)
+                           ? loadOperand(b, operand, place)
                            : Value());
   return operands;
 }
 
-SmallVector<Value> ElementBody::compute(IndexBuilder &b, ArrayRef<Value> place,
+SmallVector<Value> ElementBody::compute(IndexBuilder &b,
+                                        const ElementPlace &place,
                                         ArrayRef<Value> operands) const {
   auto generic = op;
   Block &body = generic.getRegion().front();
@@ -90,12 +90,12 @@ SmallVector<Value> ElementBody::compute(IndexBuilder &b, ArrayRef<Value> place,
       mapping.map(argument, value);
   for (Operation &inner : body.without_terminator()) {
     if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
-      mapping.map(index.getResult(), place[index.getDim()]);
+      mapping.map(index.getResult(), place.indices[index.getDim()]);
       continue;
     }
     Operation *copy = b.clone(inner, mapping);
     copy->walk([&](linalg::IndexOp index) {
-      index.replaceAllUsesWith(place[index.getDim()]);
+      index.replaceAllUsesWith(place.indices[index.getDim()]);
       index.erase();
     });
   }
@@ -104,11 +104,11 @@ SmallVector<Value> ElementBody::compute(IndexBuilder &b, ArrayRef<Value> place,
   });
 }
 
-void ElementBody::store(IndexBuilder &b, ArrayRef<Value> place,
-                        ArrayRef<Value> results, Value number) const {
+void ElementBody::store(IndexBuilder &b, const ElementPlace &place,
+                        ArrayRef<Value> results) const {
   auto generic = op;
   for (auto [init, result] : llvm::zip(generic.getDpsInitsMutable(), results)) {
-    auto [memory, indices] = locate(b, init, place, number);
+    auto [memory, indices] = locate(b, init, place);
     memref::StoreOp::create(b, result, memory, indices);
   }
 }

@@ -22,6 +22,18 @@
 
 namespace mlir::relax {
 
+/// A place of an iteration space.
+struct ElementPlace {
+  ElementPlace(SmallVector<Value> indices, Value number = Value())
+      : indices(std::move(indices)), number(number) {}
+  ElementPlace(ArrayRef<Value> indices)
+      : ElementPlace(llvm::to_vector(indices)) {}
+
+  SmallVector<Value> indices;
+  /// Its number in row-major order, where bodies have flat operands.
+  Value number;
+};
+
 class ElementBody {
 public:
   /// `known`: the elements of memory that needs no load, whatever the place.
@@ -33,28 +45,24 @@ public:
   /// The builder is in front of the launch.
   void flatten(IndexBuilder &b);
 
-  /// The operands at a place of the iteration space; null for those that the
-  /// body does not look at. `number` is that of the place, for what is flat.
-  SmallVector<Value> load(IndexBuilder &b, ArrayRef<Value> place,
-                          Value number = Value()) const;
+  /// The operands at a place; null for those that the body does not look at.
+  SmallVector<Value> load(IndexBuilder &b, const ElementPlace &place) const;
 
   /// The results of an iteration.
-  SmallVector<Value> compute(IndexBuilder &b, ArrayRef<Value> place,
+  SmallVector<Value> compute(IndexBuilder &b, const ElementPlace &place,
                              ArrayRef<Value> operands) const;
 
-  void store(IndexBuilder &b, ArrayRef<Value> place, ArrayRef<Value> results,
-             Value number = Value()) const;
+  void store(IndexBuilder &b, const ElementPlace &place,
+             ArrayRef<Value> results) const;
 
   /// The element of an operand at a place.
-  Value loadOperand(IndexBuilder &b, OpOperand &operand, ArrayRef<Value> place,
-                    Value number = Value()) const;
+  Value loadOperand(IndexBuilder &b, OpOperand &operand,
+                    const ElementPlace &place) const;
 
 private:
   /// The memory of an operand and where an element is in it.
-  std::pair<Value, SmallVector<Value>> locate(IndexBuilder &b,
-                                              OpOperand &operand,
-                                              ArrayRef<Value> place,
-                                              Value number) const;
+  std::pair<Value, SmallVector<Value>>
+  locate(IndexBuilder &b, OpOperand &operand, const ElementPlace &place) const;
 
   linalg::GenericOp op;
   const llvm::DenseMap<Value, Value> *known;

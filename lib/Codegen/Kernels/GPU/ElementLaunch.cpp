@@ -96,19 +96,19 @@ static linalg::GenericOp flattenLoops(IndexBuilder &b, linalg::GenericOp op) {
 void mlir::relax::emitPlaces(
     IndexBuilder &b, const ElementBody &body, Value begin, Value end,
     Value step, int64_t unroll,
-    llvm::function_ref<SmallVector<Value>(IndexBuilder &, Value)> at) {
-  loopUnrolled(
-      b, begin, end, step, unroll, {},
-      [&](IndexBuilder &loop, ArrayRef<Value> places, ValueRange) {
-        SmallVector<SmallVector<Value>> where, operands;
-        for (Value number : places) {
-          where.push_back(at(loop, number));
-          operands.push_back(body.load(loop, where.back(), number));
-        }
-        for (auto [number, place, values] : llvm::zip(places, where, operands))
-          body.store(loop, place, body.compute(loop, place, values), number);
-        return SmallVector<Value>();
-      });
+    llvm::function_ref<ElementPlace(IndexBuilder &, Value)> at) {
+  loopUnrolled(b, begin, end, step, unroll, {},
+               [&](IndexBuilder &loop, ArrayRef<Value> numbers, ValueRange) {
+                 SmallVector<ElementPlace> places;
+                 SmallVector<SmallVector<Value>> operands;
+                 for (Value number : numbers) {
+                   places.push_back(at(loop, number));
+                   operands.push_back(body.load(loop, places.back()));
+                 }
+                 for (auto [place, values] : llvm::zip(places, operands))
+                   body.store(loop, place, body.compute(loop, place, values));
+                 return SmallVector<Value>();
+               });
 }
 
 void mlir::relax::launchElements(linalg::GenericOp op) {
@@ -132,7 +132,8 @@ void mlir::relax::launchElements(linalg::GenericOp op) {
            auto run = [&](IndexBuilder &in, bool isSmall, int64_t iterations) {
              emitPlaces(in, body, begin, end, in.index(kThreads), iterations,
                         [&](IndexBuilder &loop, Value place) {
-                          return delinearize(loop, place, sizes, isSmall);
+                          return ElementPlace(
+                              delinearize(loop, place, sizes, isSmall), place);
                         });
            };
            if (sizes.size() <= 1)

@@ -24,10 +24,9 @@ int64_t getUnroll(linalg::GenericOp op, size_t numLoops);
 
 /// The iterations of a thread, at the places that `at` makes of numbers: all
 /// that is loaded comes before what is stored.
-void emitPlaces(
-    IndexBuilder &b, const ElementBody &body, Value begin, Value end,
-    Value step, int64_t unroll,
-    llvm::function_ref<SmallVector<Value>(IndexBuilder &, Value)> at);
+void emitPlaces(IndexBuilder &b, const ElementBody &body, Value begin,
+                Value end, Value step, int64_t unroll,
+                llvm::function_ref<ElementPlace(IndexBuilder &, Value)> at);
 
 } // namespace mlir::relax
 

@@ -68,11 +68,12 @@ Value mlir::relax::combine(IndexBuilder &in, Operation *combiner, Value lhs,
 SmallVector<Value> mlir::relax::accumulate(
     IndexBuilder &b, linalg::GenericOp op, const ElementBody &body, Value begin,
     Value end, Value step, int64_t unroll, ValueRange neutral,
-    llvm::function_ref<SmallVector<Value>(IndexBuilder &, Value)> at) {
+    llvm::function_ref<ElementPlace(IndexBuilder &, Value)> at) {
   return loopUnrolled(
       b, begin, end, step, unroll, neutral,
       [&](IndexBuilder &loop, ArrayRef<Value> places, ValueRange carried) {
-        SmallVector<SmallVector<Value>> where, operands;
+        SmallVector<ElementPlace> where;
+        SmallVector<SmallVector<Value>> operands;
         for (Value place : places) {
           where.push_back(at(loop, place));
           SmallVector<Value> &values = operands.emplace_back();

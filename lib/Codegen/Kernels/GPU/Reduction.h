@@ -35,7 +35,7 @@ SmallVector<Value>
 accumulate(IndexBuilder &b, linalg::GenericOp op, const ElementBody &body,
            Value begin, Value end, Value step, int64_t unroll,
            ValueRange neutral,
-           llvm::function_ref<SmallVector<Value>(IndexBuilder &, Value)> at);
+           llvm::function_ref<ElementPlace(IndexBuilder &, Value)> at);
 
 } // namespace mlir::relax
 

@@ -12,6 +12,11 @@
 // neighbouring elements of the row; what they reduce comes together in shared
 // memory.
 //
+// Few rows would leave much of a device idle, however long they are. Where one
+// operation reduces them, several blocks share a row: each reduces a part of it
+// in a launch before. How many parts there are depends on sizes alone, so that
+// results do, too.
+//
 //===----------------------------------------------------------------------===//
 
 #include "RowEmitter.h"
@@ -27,6 +32,9 @@ using namespace mlir::relax;
 /// A row has fewer threads where each would have fewer elements than these.
 static constexpr int64_t kLeastElements = 4;
 
+/// Blocks that fill a device, and the least elements of a part of a row.
+static constexpr int64_t kBusyBlocks = 256, kLeastPart = 16384;
+
 SmallVector<Type> RowStep::getSharedTypes() const {
   auto generic = op;
   if (best)
@@ -41,9 +49,9 @@ SmallVector<Type> RowStep::getSharedTypes() const {
 }
 
 /// Memory of each type as often as a step needs it.
-SmallVector<Type> RowEmitter::getSharedTypes() {
+SmallVector<Type> RowEmitter::getSharedTypes(ArrayRef<RowStep> those) {
   SmallVector<Type> types;
-  for (const RowStep &step : steps) {
+  for (const RowStep &step : those) {
     SmallVector<Type> needed = step.getSharedTypes();
     for (Type type : needed)
       while (llvm::count(types, type) < llvm::count(needed, type))
@@ -76,18 +84,34 @@ Value RowEmitter::getNumThreads(ArrayRef<SmallVector<Value>> sizes) {
   return count;
 }
 
+void RowEmitter::beginRow(IndexBuilder &in, gpu::LaunchOp op, Value number,
+                          ArrayRef<Value> rowSizes) {
+  thread = op.getThreadIds().x;
+  numThreads = op.getBlockSize().x;
+  rowNumber = number;
+  row = delinearize(in, number, rowSizes, /*isSmall=*/true);
+  shared = llvm::to_vector_of<Value>(op.getWorkgroupAttributions());
+  read.clear();
+  written.clear();
+}
+
 void RowEmitter::emit() {
   SmallVector<SmallVector<Value>> sizes;
-  for (const RowStep &step : steps)
+  for (const RowStep &step : steps) {
     sizes.push_back(getLoopSizes(b, step.op));
+    bodies.emplace_back(step.op, &scalars);
+    // A place in a row of one dimension needs no quotients as it is.
+    if (sizes.back().size() > numRowDims + 1)
+      bodies.back().flatten(b);
+  }
   auto rowSizes = ArrayRef(sizes.front()).take_front(numRowDims);
-  launch(b, makeProduct(b, rowSizes), getNumThreads(sizes), getSharedTypes(),
-         [&](IndexBuilder &in, gpu::LaunchOp op) {
-           thread = op.getThreadIds().x;
-           numThreads = op.getBlockSize().x;
-           row = delinearize(in, op.getBlockIds().x, rowSizes,
-                             /*isSmall=*/true);
-           llvm::append_range(shared, op.getWorkgroupAttributions());
+  parts = divideRows(rowSizes);
+  if (parts)
+    b.branch(parts->isDivided,
+             [&](IndexBuilder &then) { launchParts(then, rowSizes); });
+  launch(b, makeProduct(b, rowSizes), getNumThreads(sizes),
+         getSharedTypes(steps), [&](IndexBuilder &in, gpu::LaunchOp op) {
+           beginRow(in, op, op.getBlockIds().x, rowSizes);
            for (auto [step, loops] : llvm::zip(steps, sizes)) {
              if (needsBarrier(step.op)) {
                gpu::BarrierOp::create(in);
@@ -100,17 +124,120 @@ void RowEmitter::emit() {
              emitStep(in, step, ArrayRef(loops).drop_front(numRowDims));
            }
          });
+  if (parts)
+    for (Value scratch : parts->scratch)
+      memref::DeallocOp::create(b, scratch);
 }
+
+//===----------------------------------------------------------------------===//
+// Parts of rows
+//===----------------------------------------------------------------------===//
+
+/// The only step that reduces, if it reads nothing that a step before writes.
+static const RowStep *findReduced(ArrayRef<RowStep> steps) {
+  const RowStep *found = nullptr;
+  llvm::DenseSet<Value> written;
+  for (const RowStep &step : steps) {
+    linalg::GenericOp op = step.op;
+    if (step.reduces()) {
+      if (found || !step.reduction ||
+          llvm::any_of(op.getInputs(),
+                       [&](Value input) { return written.contains(input); }))
+        return nullptr;
+      found = &step;
+    }
+    written.insert_range(op.getOutputs());
+  }
+  return found;
+}
+
+std::optional<RowEmitter::Parts>
+RowEmitter::divideRows(ArrayRef<Value> rowSizes) {
+  const RowStep *reduced = findReduced(steps);
+  if (!reduced)
+    return std::nullopt;
+  Value one = b.index(1), numRows = makeProduct(b, rowSizes);
+  SmallVector<Value> sizes = getLoopSizes(b, reduced->op);
+  Value length = makeProduct(b, ArrayRef(sizes).drop_front(numRowDims));
+  Value count =
+      b.max(b.min(b.floorDiv(b.index(kBusyBlocks), b.max(numRows, one)),
+                  b.floorDiv(length, b.index(kLeastPart))),
+            one);
+  if (isConstantIntValue(count, 1))
+    return std::nullopt;
+  Parts result = {
+      reduced, b.isBelow(one, count), count, b.ceilDiv(length, count), {}};
+  Value size = b.createOrFold<arith::SelectOp>(
+      result.isDivided, b.mul(numRows, count), b.index(0));
+  for (TypedAttr neutral : reduced->reduction->neutral)
+    result.scratch.push_back(memref::AllocOp::create(
+        b, MemRefType::get({ShapedType::kDynamic}, neutral.getType()), size));
+  return result;
+}
+
+/// Reduces the parts of all rows, a block of threads for each.
+void RowEmitter::launchParts(IndexBuilder &in, ArrayRef<Value> rowSizes) {
+  const RowStep &step = *parts->reduced;
+  SmallVector<Value> sizes = llvm::to_vector(
+      ArrayRef(getLoopSizes(in, step.op)).drop_front(numRowDims));
+  Value length = makeProduct(in, sizes), numRows = makeProduct(in, rowSizes);
+  launch(in, in.mul(numRows, parts->count), in.index(kMostThreads),
+         getSharedTypes(step), [&](IndexBuilder &at, gpu::LaunchOp op) {
+           Value block = op.getBlockIds().x;
+           SmallVector<Value> place =
+               delinearize(at, block, {numRows, parts->count},
+                           /*isSmall=*/true);
+           beginRow(at, op, place[0], rowSizes);
+           Value first = at.mul(place[1], parts->length);
+           Value end = at.min(at.add(first, parts->length), length);
+           SmallVector<Value> sums =
+               reduceElements(at, step, sizes, at.add(first, thread), end);
+           for (auto [sum, neutral, combiner, scratch] :
+                llvm::zip(sums, step.reduction->neutral,
+                          step.reduction->combiners, parts->scratch)) {
+             Value none = arith::ConstantOp::create(at, neutral);
+             Value total = reduceBlock(at, sum, none, combiner);
+             byFirstThread(at, [&, memory = scratch](IndexBuilder &then) {
+               memref::StoreOp::create(then, total, memory, block);
+             });
+           }
+         });
+}
+
+/// Combines what a thread has with those parts of the row that are its own.
+SmallVector<Value> RowEmitter::addParts(IndexBuilder &in,
+                                        const Reduction &reduction,
+                                        ValueRange sums) {
+  Value count =
+      arith::SelectOp::create(in, parts->isDivided, parts->count, in.index(0));
+  Value first = in.mul(rowNumber, parts->count);
+  return loopUnrolled(
+      in, thread, count, numThreads, /*unroll=*/1, sums,
+      [&](IndexBuilder &loop, ArrayRef<Value> places, ValueRange carried) {
+        SmallVector<Value> next;
+        for (auto [sum, combiner, scratch] :
+             llvm::zip(carried, reduction.combiners, parts->scratch)) {
+          Value part = memref::LoadOp::create(loop, scratch,
+                                              loop.add(first, places.front()));
+          next.push_back(combine(loop, combiner, sum, part));
+        }
+        return next;
+      });
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
 
 void RowEmitter::byFirstThread(IndexBuilder &in, IndexBuilder::Body body) {
   in.branch(in.isEqual(thread, in.index(0)), body);
 }
 
-SmallVector<Value> RowEmitter::placeOf(IndexBuilder &in, Value place,
-                                      ArrayRef<Value> sizes) {
+ElementPlace RowEmitter::placeOf(IndexBuilder &in, Value place,
+                                 ArrayRef<Value> sizes) {
   SmallVector<Value> where(row);
   llvm::append_range(where, delinearize(in, place, sizes));
-  return where;
+  return {where, in.add(in.mul(rowNumber, makeProduct(in, sizes)), place)};
 }
 
 /// Whether a step reads, or writes over, what other threads have written.
@@ -136,7 +263,7 @@ bool RowEmitter::isOnlyUsedHere(Value memref) const {
 /// What a step computed for the row, by all threads alike. Memory gets it where
 /// somebody else reads it there.
 void RowEmitter::keepScalars(IndexBuilder &in, linalg::GenericOp op,
-                            ArrayRef<Value> results) {
+                             ArrayRef<Value> results) {
   SmallVector<OpOperand *> stored;
   for (auto [init, result] : llvm::zip(op.getDpsInitsMutable(), results)) {
     scalars[init.get()] = result;
@@ -158,7 +285,7 @@ void RowEmitter::keepScalars(IndexBuilder &in, linalg::GenericOp op,
 }
 
 void RowEmitter::emitStep(IndexBuilder &in, const RowStep &step,
-                         ArrayRef<Value> sizes) {
+                          ArrayRef<Value> sizes) {
   if (step.reduction)
     return emitReduction(in, step, sizes);
   if (step.best)
@@ -168,13 +295,13 @@ void RowEmitter::emitStep(IndexBuilder &in, const RowStep &step,
     written.insert_range(op.getOutputs());
     return emitElements(in, step, sizes);
   }
-  ElementBody body = makeBody(step.op);
+  const ElementBody &body = getBody(step);
   keepScalars(in, step.op, body.compute(in, row, body.load(in, row)));
 }
 
 void RowEmitter::emitElements(IndexBuilder &in, const RowStep &step,
-                             ArrayRef<Value> sizes) {
-  emitPlaces(in, makeBody(step.op), thread, makeProduct(in, sizes), numThreads,
+                              ArrayRef<Value> sizes) {
+  emitPlaces(in, getBody(step), thread, makeProduct(in, sizes), numThreads,
              getUnroll(step.op, sizes.size()),
              [&](IndexBuilder &loop, Value place) {
                return placeOf(loop, place, sizes);
@@ -183,7 +310,7 @@ void RowEmitter::emitElements(IndexBuilder &in, const RowStep &step,
 
 /// Combines what the threads of a block have, by warps first.
 Value RowEmitter::reduceByWarps(IndexBuilder &in, Value value, Value neutral,
-                               Operation *combiner, Value memory) {
+                                Operation *combiner, Value memory) {
   auto combineTwo = [&](IndexBuilder &at, Value lhs, Value rhs) {
     return combine(at, combiner, lhs, rhs);
   };
@@ -209,8 +336,8 @@ Value RowEmitter::reduceByWarps(IndexBuilder &in, Value value, Value neutral,
 /// The same for what lanes cannot exchange: halves of the threads combine with
 /// the other half.
 SmallVector<Value> RowEmitter::reduceByHalves(IndexBuilder &in,
-                                             ValueRange values,
-                                             Combine combine) {
+                                              ValueRange values,
+                                              Combine combine) {
   SmallVector<Value> memories = findShared(values.getTypes());
   auto load = [&](IndexBuilder &at, Value place) {
     return llvm::map_to_vector(memories, [&](Value memory) -> Value {
@@ -257,7 +384,7 @@ void RowEmitter::waitForReads(IndexBuilder &in) {
 
 /// Combines what the threads of a block have; each gets it.
 Value RowEmitter::reduceBlock(IndexBuilder &in, Value value, Value neutral,
-                             Operation *combiner) {
+                              Operation *combiner) {
   waitForReads(in);
   Type type = value.getType();
   if ((type.isF32() || type.isInteger(32)) && isOnCuda(combiner))
@@ -273,12 +400,13 @@ Value RowEmitter::reduceBlock(IndexBuilder &in, Value value, Value neutral,
 /// Each thread begins with its first element, or the last one of the row where
 /// it has none; a row without elements has what was there before.
 void RowEmitter::emitBest(IndexBuilder &in, const RowStep &step, Value length) {
-  ElementBody body = makeBody(step.op);
+  const ElementBody &body = getBody(step);
   linalg::GenericOp op = step.op;
   auto at = [&](IndexBuilder &b, Value place) {
     return placeOf(b, place, length);
   };
-  SmallVector<Value> place = at(in, in.index(0)), before;
+  SmallVector<Value> before;
+  ElementPlace place = at(in, in.index(0));
   for (OpOperand &init : op.getDpsInitsMutable())
     before.push_back(body.loadOperand(in, init, place));
   auto first = scf::IfOp::create(
@@ -286,10 +414,12 @@ void RowEmitter::emitBest(IndexBuilder &in, const RowStep &step, Value length) {
       [&](OpBuilder &builder, Location loc) {
         IndexBuilder then(loc, builder);
         Value last = then.sub(length, then.index(1));
-        SmallVector<Value> where = at(then, then.min(thread, last)), operands;
+        SmallVector<Value> operands;
+        ElementPlace where = at(then, then.min(thread, last));
         for (OpOperand *input : op.getDpsInputOperands())
           operands.push_back(body.loadOperand(then, *input, where));
-        scf::YieldOp::create(then, step.best->getFirst(then, where, operands));
+        scf::YieldOp::create(
+            then, step.best->getFirst(then, where.indices, operands));
       },
       [&](OpBuilder &builder, Location loc) {
         scf::YieldOp::create(builder, loc, before);
@@ -305,25 +435,41 @@ void RowEmitter::emitBest(IndexBuilder &in, const RowStep &step, Value length) {
   keepScalars(in, op, step.best->update(in, before, found));
 }
 
-void RowEmitter::emitReduction(IndexBuilder &in, const RowStep &step,
-                              ArrayRef<Value> sizes) {
-  ElementBody body = makeBody(step.op);
-  linalg::GenericOp op = step.op;
+/// What a thread makes of its elements from `begin` to `end`.
+SmallVector<Value> RowEmitter::reduceElements(IndexBuilder &in,
+                                              const RowStep &step,
+                                              ArrayRef<Value> sizes,
+                                              Value begin, Value end) {
   SmallVector<Value> neutral;
   for (TypedAttr value : step.reduction->neutral)
     neutral.push_back(arith::ConstantOp::create(in, value));
-  SmallVector<Value> sums =
-      accumulate(in, op, body, thread, makeProduct(in, sizes), numThreads,
-                 getUnroll(op, sizes.size()), neutral,
-                 [&](IndexBuilder &loop, Value place) {
-                   return placeOf(loop, place, sizes);
-                 });
+  return accumulate(in, step.op, getBody(step), begin, end, numThreads,
+                    getUnroll(step.op, sizes.size()), neutral,
+                    [&](IndexBuilder &loop, Value place) {
+                      return placeOf(loop, place, sizes);
+                    });
+}
+
+void RowEmitter::emitReduction(IndexBuilder &in, const RowStep &step,
+                               ArrayRef<Value> sizes) {
+  bool isDivided = parts && parts->reduced == &step;
+  Value end = makeProduct(in, sizes);
+  if (isDivided)
+    end = arith::SelectOp::create(in, parts->isDivided, in.index(0), end);
+  SmallVector<Value> sums = reduceElements(in, step, sizes, thread, end);
+  if (isDivided)
+    sums = addParts(in, *step.reduction, sums);
+  const ElementBody &body = getBody(step);
+  linalg::GenericOp op = step.op;
   SmallVector<Value> place(row), results;
   // Inits do not depend on the loops that reduce.
   place.resize(op.getNumLoops(), in.index(0));
-  for (auto [init, sum, none, combiner] : llvm::zip(
-           op.getDpsInitsMutable(), sums, neutral, step.reduction->combiners))
+  for (auto [init, sum, neutral, combiner] :
+       llvm::zip(op.getDpsInitsMutable(), sums, step.reduction->neutral,
+                 step.reduction->combiners)) {
+    Value none = arith::ConstantOp::create(in, neutral);
     results.push_back(combine(in, combiner, body.loadOperand(in, init, place),
                               reduceBlock(in, sum, none, combiner)));
+  }
   keepScalars(in, op, results);
 }

@@ -13,6 +13,8 @@
 #include "ElementBody.h"
 #include "Reduction.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
 namespace mlir::relax {
 
 /// A step of a launch: what is done with a row.
@@ -38,13 +40,30 @@ public:
   void emit();
 
 private:
-  SmallVector<Type> getSharedTypes();
+  /// The parts that long rows are divided into, where there are few rows: what
+  /// `reduced` makes of each is in `scratch` memory, [row][part].
+  struct Parts {
+    const RowStep *reduced;
+    Value isDivided, count, length;
+    SmallVector<Value> scratch; // for each result
+  };
+
+  std::optional<Parts> divideRows(ArrayRef<Value> rowSizes);
+  void launchParts(IndexBuilder &in, ArrayRef<Value> rowSizes);
+  void beginRow(IndexBuilder &in, gpu::LaunchOp op, Value number,
+                ArrayRef<Value> rowSizes);
+  SmallVector<Value> addParts(IndexBuilder &in, const Reduction &reduction,
+                              ValueRange sums);
+  SmallVector<Type> getSharedTypes(ArrayRef<RowStep> those);
   Value getNumThreads(ArrayRef<SmallVector<Value>> sizes);
   void emitStep(IndexBuilder &in, const RowStep &step, ArrayRef<Value> sizes);
   void emitElements(IndexBuilder &in, const RowStep &step,
                     ArrayRef<Value> sizes);
   void emitReduction(IndexBuilder &in, const RowStep &step,
                      ArrayRef<Value> sizes);
+  SmallVector<Value> reduceElements(IndexBuilder &in, const RowStep &step,
+                                    ArrayRef<Value> sizes, Value begin,
+                                    Value end);
   Value reduceByWarps(IndexBuilder &in, Value value, Value neutral,
                       Operation *combiner, Value memory);
   /// Combines what two threads have.
@@ -57,13 +76,11 @@ private:
   SmallVector<Value> findShared(TypeRange types) const;
   Value reduceBlock(IndexBuilder &in, Value value, Value neutral,
                     Operation *combiner);
-  SmallVector<Value> placeOf(IndexBuilder &in, Value place,
-                             ArrayRef<Value> sizes);
+  ElementPlace placeOf(IndexBuilder &in, Value place, ArrayRef<Value> sizes);
   void byFirstThread(IndexBuilder &in, IndexBuilder::Body body);
 
-  /// The body of a step, which finds what each row has one of in registers.
-  ElementBody makeBody(linalg::GenericOp op) const {
-    return ElementBody(op, &scalars);
+  const ElementBody &getBody(const RowStep &step) const {
+    return bodies[&step - steps.begin()];
   }
   bool needsBarrier(linalg::GenericOp op) const;
   bool isOnlyUsedHere(Value memref) const;
@@ -73,8 +90,11 @@ private:
   IndexBuilder &b;
   ArrayRef<RowStep> steps;
   unsigned numRowDims;
+  /// Those of steps, which find what each row has one of in registers.
+  SmallVector<ElementBody> bodies;
+  std::optional<Parts> parts;
   SmallVector<Value> row;
-  Value thread, numThreads;
+  Value rowNumber, thread, numThreads;
   SmallVector<Value> shared;
   /// Memory with an element for each row: all threads have that of their row.
   llvm::DenseMap<Value, Value> scalars;

@@ -238,3 +238,30 @@ func.func private @broadcast(%x: memref<?x?xf32>, %y: memref<?xf32>, %z: memref<
   }
   return
 }
+
+// -----
+
+#map = affine_map<(d0, d1) -> (d0, d1)>
+#none = affine_map<(d0, d1) -> ()>
+
+// All elements as one: blocks reduce parts of them where there are many, and
+// another launch reduces these, or all elements.
+// CHECK-LABEL: func.func private @all
+// CHECK: %[[PARTS:.*]] = arith.maxsi %{{.*}}, %c1
+// CHECK: %[[MANY:.*]] = arith.cmpi sgt, %[[PARTS]], %c1
+// CHECK: %[[SIZE:.*]] = arith.select %[[MANY]], %[[PARTS]], %c0
+// CHECK: %[[SCRATCH:.*]] = memref.alloc(%[[SIZE]])
+// CHECK: scf.if %[[MANY]]
+// CHECK: gpu.launch blocks({{.*}}) in (%{{.*}} = %[[PARTS]]
+// CHECK: memref.store %{{.*}}, %[[SCRATCH]]
+// CHECK: gpu.launch blocks({{.*}}) in (%{{.*}} = %c1
+// CHECK: memref.load %[[SCRATCH]]
+// CHECK: memref.dealloc %[[SCRATCH]]
+func.func private @all(%x: memref<?x?xf32>, %y: memref<f32>) attributes {relax.device = #relax.vdevice<"cuda", 0>} {
+  linalg.generic {indexing_maps = [#map, #none], iterator_types = ["reduction", "reduction"]} ins(%x : memref<?x?xf32>) outs(%y : memref<f32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.addf %a, %b : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
