@@ -68,11 +68,12 @@ Value ElementBody::loadOperand(IndexBuilder &b, OpOperand &operand,
   return memref::LoadOp::create(b, memory, indices);
 }
 
-SmallVector<Value> ElementBody::load(IndexBuilder &b,
-                                     const ElementPlace &place) const {
+SmallVector<Value> ElementBody::load(IndexBuilder &b, const ElementPlace &place,
+                                     std::optional<size_t> count) const {
   auto generic = op;
   SmallVector<Value> operands;
-  for (OpOperand &operand : generic->getOpOperands())
+  for (OpOperand &operand : generic->getOpOperands().take_front(
+           count.value_or(generic->getNumOperands())))
     operands.push_back(generic.payloadUsesValueFromOperand(&operand)
                            ? loadOperand(b, operand, place)
                            : Value());

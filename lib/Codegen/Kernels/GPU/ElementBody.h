@@ -45,8 +45,10 @@ public:
   /// The builder is in front of the launch.
   void flatten(IndexBuilder &b);
 
-  /// The operands at a place; null for those that the body does not look at.
-  SmallVector<Value> load(IndexBuilder &b, const ElementPlace &place) const;
+  /// The operands at a place, or the first `count` of them; null for those that
+  /// the body does not look at.
+  SmallVector<Value> load(IndexBuilder &b, const ElementPlace &place,
+                          std::optional<size_t> count = std::nullopt) const;
 
   /// The results of an iteration.
   SmallVector<Value> compute(IndexBuilder &b, const ElementPlace &place,

@@ -24,6 +24,7 @@
 #include "Launch.h"
 #include "LoopLaunch.h"
 #include "Matmul.h"
+#include "ResultLaunch.h"
 #include "RowLaunch.h"
 #include "ScanLaunch.h"
 
@@ -92,6 +93,17 @@ static FailureOr<linalg::GenericOp> putFirst(RewriterBase &rewriter,
     return generic;
   rewriter.setInsertionPoint(generic);
   return linalg::interchangeGenericOp(rewriter, generic, order);
+}
+
+/// Whether the loops that reduce make no difference to where results are.
+static bool keepsResults(linalg::GenericOp op) {
+  SmallVector<unsigned> reducing;
+  op.getReductionDims(reducing);
+  return llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
+    return llvm::none_of(reducing, [&](unsigned dim) {
+      return op.getMatchingIndexingMap(&init).isFunctionOfDim(dim);
+    });
+  });
 }
 
 /// Lowers an operation to loops, and returns them.
@@ -370,6 +382,10 @@ LogicalResult KernelMapper::launchStructured(linalg::GenericOp op) {
     if (launchScan(op) ||
         (!isContraction(op) && launchColumns(op, numParallel)))
       return success();
+    if (numParallel > 0 && keepsResults(op)) {
+      launchResults(op);
+      return success();
+    }
   }
   Location loc = op.getLoc();
   Block *block = op->getBlock();

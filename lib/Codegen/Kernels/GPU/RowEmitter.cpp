@@ -159,12 +159,14 @@ RowEmitter::divideRows(ArrayRef<Value> rowSizes) {
   Value one = b.index(1), numRows = makeProduct(b, rowSizes);
   SmallVector<Value> sizes = getLoopSizes(b, reduced->op);
   Value length = makeProduct(b, ArrayRef(sizes).drop_front(numRowDims));
-  Value count =
-      b.max(b.min(b.floorDiv(b.index(kBusyBlocks), b.max(numRows, one)),
-                  b.floorDiv(length, b.index(kLeastPart))),
-            one);
-  if (isConstantIntValue(count, 1))
-    return std::nullopt;
+  Value mostParts = b.floorDiv(b.index(kBusyBlocks), b.max(numRows, one)),
+        longParts = b.floorDiv(length, b.index(kLeastPart));
+  // One part, as far as sizes are known.
+  for (Value count : {mostParts, longParts})
+    if (std::optional<int64_t> known = getConstantIntValue(count);
+        known && *known <= 1)
+      return std::nullopt;
+  Value count = b.max(b.min(mostParts, longParts), one);
   Parts result = {
       reduced, b.isBelow(one, count), count, b.ceilDiv(length, count), {}};
   Value size = b.createOrFold<arith::SelectOp>(

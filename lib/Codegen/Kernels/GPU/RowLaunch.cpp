@@ -35,12 +35,13 @@ static bool beginsWithRow(AffineMap map, unsigned numRowDims) {
   return true;
 }
 
-/// Whether lanes along the last loop read neighbours.
+/// Whether lanes along the last loop read neighbours. The operand that says how
+/// large the window of a pool is, is not read.
 static bool hasLastLoopInnermost(linalg::GenericOp op) {
   AffineExpr last = getAffineDimExpr(op.getNumLoops() - 1, op.getContext());
   return llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *operand) {
     AffineMap map = op.getMatchingIndexingMap(operand);
-    return map.getNumResults() > 0 &&
+    return op.payloadUsesValueFromOperand(operand) && map.getNumResults() > 0 &&
            map.getResult(map.getNumResults() - 1) == last;
   });
 }

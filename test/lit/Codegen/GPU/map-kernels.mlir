@@ -265,3 +265,28 @@ func.func private @all(%x: memref<?x?xf32>, %y: memref<f32>) attributes {relax.d
   }
   return
 }
+
+// -----
+
+#image = affine_map<(d0, d1) -> (d0 * 2 + d1)>
+#window = affine_map<(d0, d1) -> (d1)>
+#result = affine_map<(d0, d1) -> (d0)>
+
+// A window: a thread for each result, which it keeps in a register. The operand
+// that says how large the window is has no elements that somebody reads.
+// CHECK-LABEL: func.func private @window
+// CHECK-SAME: (%[[X:.*]]: memref<?xf32>, %{{.*}}: memref<3xf32>, %[[Y:.*]]: memref<?xf32>)
+// CHECK: gpu.launch blocks({{.*}}) threads({{.*}}) in (%{{.*}} = %c256
+// CHECK: %[[BEFORE:.*]] = memref.load %[[Y]][%[[PLACE:.*]]]
+// CHECK: %[[MOST:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %[[BEFORE]]) -> (f32)
+// CHECK: memref.load %[[X]]
+// CHECK: scf.yield
+// CHECK: memref.store %[[MOST]], %[[Y]][%[[PLACE]]]
+func.func private @window(%x: memref<?xf32>, %size: memref<3xf32>, %y: memref<?xf32>) attributes {relax.device = #relax.vdevice<"cuda", 0>} {
+  linalg.generic {indexing_maps = [#image, #window, #result], iterator_types = ["parallel", "reduction"]} ins(%x, %size : memref<?xf32>, memref<3xf32>) outs(%y : memref<?xf32>) {
+  ^bb0(%a: f32, %none: f32, %b: f32):
+    %0 = arith.maximumf %a, %b : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
