@@ -216,6 +216,18 @@ static bool reads(Operation *op) {
       .wasInterrupted();
 }
 
+/// Whether two views are of the same elements, as those that bufferization
+/// makes of a slice and of where it is inserted are.
+static bool areSameView(Value lhs, Value rhs) {
+  if (lhs == rhs)
+    return true;
+  auto first = lhs.getDefiningOp<memref::SubViewOp>(),
+       second = rhs.getDefiningOp<memref::SubViewOp>();
+  return first && second &&
+         OperationEquivalence::isEquivalentTo(
+             first, second, OperationEquivalence::IgnoreLocations);
+}
+
 /// Memory that the host part would take from its stack is that of the device.
 void KernelMapper::normalizeMemory() {
   SmallVector<memref::AllocaOp> allocas;
@@ -231,8 +243,9 @@ void KernelMapper::normalizeMemory() {
   }
   for (memref::CopyOp op : copies) {
     rewriter.setInsertionPoint(op);
-    linalg::makeMemRefCopyOp(rewriter, op.getLoc(), op.getSource(),
-                             op.getTarget());
+    if (!areSameView(op.getSource(), op.getTarget()))
+      linalg::makeMemRefCopyOp(rewriter, op.getLoc(), op.getSource(),
+                               op.getTarget());
     rewriter.eraseOp(op);
   }
 }

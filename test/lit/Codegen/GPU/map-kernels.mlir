@@ -290,3 +290,16 @@ func.func private @window(%x: memref<?xf32>, %size: memref<3xf32>, %y: memref<?x
   }
   return
 }
+
+// -----
+
+// A slice that is copied to where it is.
+// CHECK-LABEL: func.func private @same_slice
+// CHECK-NOT: gpu.launch
+// CHECK: return
+func.func private @same_slice(%x: memref<?xf32>, %n: index) attributes {relax.device = #relax.vdevice<"cuda", 0>} {
+  %from = memref.subview %x[1] [%n] [1] : memref<?xf32> to memref<?xf32, strided<[1], offset: 1>>
+  %to = memref.subview %x[1] [%n] [1] : memref<?xf32> to memref<?xf32, strided<[1], offset: 1>>
+  memref.copy %from, %to : memref<?xf32, strided<[1], offset: 1>> to memref<?xf32, strided<[1], offset: 1>>
+  return
+}
