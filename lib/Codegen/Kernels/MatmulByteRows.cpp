@@ -271,28 +271,15 @@ std::pair<Value, Value> MatmulEmitter::loadNibbles(IndexBuilder &b,
   return {mask(codes), mask(odd)};
 }
 
-/// Some rows times some panels, of which sums are in registers, row by row.
-struct MatmulEmitter::ByteTile {
+/// Sums of such a tile are in registers.
+struct MatmulEmitter::ByteTile : CodeTile {
   Value row; // the first one
-  int64_t rows;
-  ValueRange codes, terms; // where codes and scales of each panel begin
-  Value last;              // of all codes
-
-  int64_t panels() const { return codes.size(); }
-  int64_t size() const { return rows * panels(); }
 
   /// Where what belongs to a row is, `size` elements of each.
   Value place(IndexBuilder &b, int64_t r, int64_t size) const {
     return b.mul(b.add(row, r), size);
   }
 };
-
-/// An element in all lanes.
-static Value broadcastElement(IndexBuilder &b, VectorType type, Value base,
-                              Value offset) {
-  return vector::BroadcastOp::create(b, type,
-                                     memref::LoadOp::create(b, base, offset));
-}
 
 /// Adds the products of a word of codes of each column.
 SmallVector<Value> MatmulEmitter::addByteWord(IndexBuilder &b,
@@ -427,8 +414,8 @@ void MatmulEmitter::emitByteTiles(IndexBuilder &b, const ByteRows &left,
                b.loop(begin, end, rows, [&](IndexBuilder &b, Value row) {
                  Value last =
                      b.sub(b.mul(all, sizes.words * lanes), b.index(1));
-                 SmallVector<Value> sums =
-                     computeByteTile(b, left, {row, rows, codes, terms, last});
+                 SmallVector<Value> sums = computeByteTile(
+                     b, left, {{rows, codes, terms, last}, row});
                  for (auto [i, sum] : llvm::enumerate(sums))
                    storeSums(b, sum, scratch, b.index(i * lanes));
                  Value count = b.min(b.sub(end, row), b.index(rows));

@@ -24,6 +24,22 @@ namespace mlir::relax {
 struct ByteRows;
 struct ByteSizes;
 
+/// Some rows times some panels of codes, which are read side by side. Sums are
+/// row by row.
+struct CodeTile {
+  int64_t rows;
+  /// Where the codes of each panel begin, and its scales.
+  SmallVector<Value> codes, terms;
+  Value last; // of all codes
+
+  int64_t panels() const { return codes.size(); }
+  int64_t size() const { return rows * panels(); }
+};
+
+/// An element in all lanes.
+Value broadcastElement(IndexBuilder &b, VectorType type, Value base,
+                       Value offset);
+
 /// Emits the loops of one problem.
 class MatmulEmitter {
 public:

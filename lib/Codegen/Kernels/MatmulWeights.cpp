@@ -200,28 +200,26 @@ MatmulEmitter::addScaled(IndexBuilder &b, Value group, ValueRange terms,
   return result;
 }
 
+Value mlir::relax::broadcastElement(IndexBuilder &b, VectorType type,
+                                    Value base, Value offset) {
+  Value scalar = memref::LoadOp::create(b, base, offset);
+  return vector::BroadcastOp::create(b, type, scalar);
+}
+
 /// Elements of the codes of a word of each column of a panel.
 int64_t MatmulEmitter::sizeOfWord() const {
   return problem.weights->bits == 4 ? lanes : lanes * kCodesOfWord;
 }
 
-/// Some rows times some panels, which are read side by side.
-struct MatmulEmitter::WeightTile {
+struct MatmulEmitter::WeightTile : CodeTile {
   const PreparedRows &left;
-  int64_t rows;
-  Value last;                    // of all codes
-  SmallVector<Value> codes = {}; // where those of each panel begin,
-  SmallVector<Value> terms = {}; // and its scales
 
-  int64_t panels() const { return codes.size(); }
-  int64_t size() const { return rows * panels(); }
   /// A single row has two sums for each column, which take turns.
   int64_t turns() const { return rows == 1 ? 2 : 1; }
 
   /// An element of the prepared rows in all lanes.
   Value broadcast(IndexBuilder &b, VectorType type, Value offset) const {
-    Value scalar = memref::LoadOp::create(b, left.scratch, offset);
-    return vector::BroadcastOp::create(b, type, scalar);
+    return broadcastElement(b, type, left.scratch, offset);
   }
 };
 
@@ -310,7 +308,7 @@ void MatmulEmitter::emitFewRowsOfWeights(IndexBuilder &b, int64_t rows,
   Value tasks =
       b.mul(b.ceilDiv(panels, b.index(streams)), b.min(problem.m, b.index(1)));
   b.parallel(tasks, grain, [&](IndexBuilder &b, Value task) {
-    WeightTile tile = {left, rows, last};
+    WeightTile tile = {{rows, {}, {}, last}, left};
     for (int64_t j = 0; j < streams; ++j) {
       Value panel = b.min(b.add(b.mul(task, streams), j), lastPanel);
       tile.codes.push_back(b.mul(panel, codesOfPanel));
