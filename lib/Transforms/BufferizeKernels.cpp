@@ -59,16 +59,16 @@ namespace {
 struct RelaxBufferizeKernelsPass
     : relax::impl::RelaxBufferizeKernelsPassBase<RelaxBufferizeKernelsPass> {
   void getDependentDialects(DialectRegistry &registry) const override {
-    bufferization.getDependentDialects(registry);
+    pipeline.getDependentDialects(registry);
   }
 
   void runOnOperation() override {
     if (llvm::any_of(getOperation().getOps<func::FuncOp>(), isBufferized) &&
-        failed(runPipeline(bufferization, getOperation())))
+        failed(runPipeline(pipeline, getOperation())))
       signalPassFailure();
   }
 
   // Kept for the next module: patterns of canonicalization are made once.
-  OpPassManager bufferization = makeBufferization();
+  OpPassManager pipeline = makeBufferization();
 };
 } // namespace

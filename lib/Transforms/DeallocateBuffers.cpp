@@ -35,13 +35,15 @@ using namespace mlir::relax;
 
 /// Upstream's pipeline, which simplifies kernels only and not the functions
 /// that call them.
-static void addDeallocation(OpPassManager &pm) {
+static OpPassManager makeDeallocation() {
+  OpPassManager pm(ModuleOp::getOperationName());
   pm.addPass(memref::createExpandReallocPass());
   pm.addPass(bufferization::createOwnershipBasedBufferDeallocationPass());
   addTidying(pm.nest<func::FuncOp>());
   pm.addPass(bufferization::createBufferDeallocationSimplificationPass());
   pm.addPass(bufferization::createLowerDeallocationsPass());
   addTidying(pm.nest<func::FuncOp>());
+  return pm;
 }
 
 static bool hasMemref(TypeRange types) {
@@ -124,9 +126,7 @@ namespace {
 struct RelaxDeallocateBuffersPass
     : relax::impl::RelaxDeallocateBuffersPassBase<RelaxDeallocateBuffersPass> {
   void getDependentDialects(DialectRegistry &registry) const override {
-    OpPassManager pm(ModuleOp::getOperationName());
-    addDeallocation(pm);
-    pm.getDependentDialects(registry);
+    pipeline.getDependentDialects(registry);
   }
 
   void runOnOperation() override {
@@ -139,10 +139,11 @@ struct RelaxDeallocateBuffersPass
     if (!hasOthers)
       return;
     getOperation().walk(markDeallocations);
-    OpPassManager pm(ModuleOp::getOperationName());
-    addDeallocation(pm);
-    if (failed(runPipeline(pm, getOperation())))
+    if (failed(runPipeline(pipeline, getOperation())))
       signalPassFailure();
   }
+
+  // Kept for the next module: patterns of canonicalization are made once.
+  OpPassManager pipeline = makeDeallocation();
 };
 } // namespace
