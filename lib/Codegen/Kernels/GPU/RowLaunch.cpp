@@ -35,14 +35,15 @@ static bool beginsWithRow(AffineMap map, unsigned numRowDims) {
   return true;
 }
 
-/// Whether lanes along the last loop read neighbours. The operand that says how
-/// large the window of a pool is, is not read.
-static bool hasLastLoopInnermost(linalg::GenericOp op) {
+/// Whether lanes along the last loop read neighbours, which no other row reads.
+/// Windows share what they read, and so do rows and columns of products: they
+/// had better have a thread for each result.
+static bool hasOwnRows(linalg::GenericOp op) {
   AffineExpr last = getAffineDimExpr(op.getNumLoops() - 1, op.getContext());
   return llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *operand) {
     AffineMap map = op.getMatchingIndexingMap(operand);
-    return op.payloadUsesValueFromOperand(operand) && map.getNumResults() > 0 &&
-           map.getResult(map.getNumResults() - 1) == last;
+    return op.payloadUsesValueFromOperand(operand) && map.isPermutation() &&
+           map.getResults().back() == last;
   });
 }
 
@@ -67,7 +68,7 @@ std::optional<RowStep> RowStep::get(linalg::GenericOp op, unsigned numRowDims) {
         return std::nullopt;
     return step;
   }
-  if (llvm::any_of(rest, isParallel) || !hasLastLoopInnermost(op))
+  if (llvm::any_of(rest, isParallel) || !hasOwnRows(op))
     return std::nullopt;
   for (OpOperand &init : op.getDpsInitsMutable())
     if (op.getMatchingIndexingMap(&init).getNumResults() != numRowDims)

@@ -303,3 +303,27 @@ func.func private @same_slice(%x: memref<?xf32>, %n: index) attributes {relax.de
   memref.copy %from, %to : memref<?xf32, strided<[1], offset: 1>> to memref<?xf32, strided<[1], offset: 1>>
   return
 }
+
+// -----
+
+#image = affine_map<(d0, d1, d2) -> (d0, d1 + d2)>
+#weight = affine_map<(d0, d1, d2) -> (d0, d2)>
+#result = affine_map<(d0, d1, d2) -> (d0, d1)>
+
+// A depthwise convolution: all pixels read the weights, whose last loop is
+// innermost, so that these are no rows.
+// CHECK-LABEL: func.func private @depthwise
+// CHECK: gpu.launch
+// CHECK-NOT: workgroup
+// CHECK: scf.for {{.*}} -> (f32)
+// CHECK-NOT: gpu.barrier
+// CHECK: return
+func.func private @depthwise(%x: memref<?x?xf32>, %w: memref<?x3xf32>, %y: memref<?x?xf32>) attributes {relax.device = #relax.vdevice<"cuda", 0>} {
+  linalg.generic {indexing_maps = [#image, #weight, #result], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %w : memref<?x?xf32>, memref<?x3xf32>) outs(%y : memref<?x?xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  }
+  return
+}
