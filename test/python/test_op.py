@@ -2,11 +2,13 @@
 
 import re
 
+import ml_dtypes
 import numpy as np
 import pytest
 import relax_mlir as relax
 from mlir import ir
 from relax_mlir import Dim, GlobalVar, ShapeExpr, op
+from relax_mlir.core.constants import bytes_of
 
 
 @pytest.fixture
@@ -205,6 +207,32 @@ def test_constant_takes_the_type_of_the_other_operand(inside):
         assert op.add(value, half).type == half.type
 
 
+@pytest.mark.parametrize(
+    ("dtype", "wanted"),
+    [
+        ("bfloat16", None),
+        ("bfloat16", "float32"),
+        ("bfloat16", "bfloat16"),
+        ("float8_e4m3fn", "float16"),
+        ("int4", "int32"),
+        ("int4", "float32"),
+        ("float32", "bfloat16"),
+        ("bool", "bfloat16"),
+    ],
+)
+def test_operands_of_ml_dtypes(inside, dtype, wanted):
+    array = np.array([1, 0, 1, 1]).astype(getattr(ml_dtypes, dtype, dtype))
+    if wanted is None:
+        assert str(op.exp(array).type) == "!relax.tensor<[4], bf16>"
+        return
+    x = op.astype(inside.x, wanted)
+    given = op.add(x, array).owner.operands[1]
+    assert given.type.dtype == wanted
+    attr = given.owner.attributes["value"]
+    numbers = np.frombuffer(bytes_of(attr), getattr(ml_dtypes, wanted, wanted))
+    assert numbers.astype("float64").tolist() == [1, 0, 1, 1]
+
+
 def test_generated_functions_have_documentation():
     for function in (op.exp, op.add, op.sum, op.nn.relu):
         assert function.__doc__.splitlines()[0].endswith((".", "broadcasting."))
@@ -253,6 +281,11 @@ def test_current_location_wins(inside):
         (lambda p: op.add(p.i, 0.5), ValueError, "expected a value of type int64, but got 0.5"),
         (lambda p: op.add(p.i, 2**63), ValueError, "expected a value of type int64"),
         (lambda p: op.add(p.i, np.ones(1)), ValueError, "an array of type int64, but got float64"),
+        (
+            lambda p: op.add(p.i, np.ones(1, ml_dtypes.bfloat16)),
+            ValueError,
+            "expected an array of type int64, but got bfloat16",
+        ),
         (lambda p: op.add(p.b, 1), ValueError, "expected a value of type bool, but got 1"),
         (lambda p: op.const("a"), TypeError, "expected numbers, but got 'a'"),
         (lambda p: op.const(np.array(1j)), TypeError, "expected numbers"),

@@ -90,6 +90,24 @@ def is_numpy(name: str) -> bool:
     return not name.startswith(_NOT_NUMPY)
 
 
+def can_convert(array: np.ndarray, name: str) -> bool:
+    """Say whether elements may become those of a data type without a change of kind.
+
+    Integers may become floats. What NumPy lacks takes the kind that ml_dtypes has names for.
+    """
+    given = array.dtype.name
+    if is_numpy(name) and is_numpy(given):
+        return bool(np.can_cast(array, name, "same_kind"))
+    if name == "bool":
+        return False
+    return given == "bool" or "int" in given or "int" not in name
+
+
+def has_data_type(array: np.ndarray) -> bool:
+    """Say whether an array has elements of a data type of tensors, those of ml_dtypes included."""
+    return array.dtype.name in _MLIR_NAMES
+
+
 def element_type(dtype: Any) -> ir.Type:
     """Return the MLIR type of a data type, in the current context."""
     if isinstance(dtype, ir.Type):

@@ -23,7 +23,7 @@ from ..dialects import relax as _ops
 from .constants import elements_attr, scalar_attr
 from .context import current_location
 from .diagnostics import check_text, reason
-from .dtypes import element_type, is_numpy
+from .dtypes import can_convert, element_type, has_data_type
 from .ir import (
     Dim,
     DimLike,
@@ -539,11 +539,11 @@ def as_tensor(operand: TensorLike, wanted: str | None = None) -> ir.Value:
         array = np.asarray(operand)
     except ValueError as error:  # rows of different lengths
         raise ValueError(f"expected an array, but got {operand!r}: {error}") from None
-    if array.dtype.kind not in "biuf":
+    if array.dtype.kind not in "biuf" and not has_data_type(array):
         raise TypeError(f"expected a tensor, a number or an array, but got {operand!r}")
     if wanted is None:
         return const(operand)
-    if array.ndim > 0 and is_numpy(wanted) and not np.can_cast(array, wanted, "same_kind"):
+    if array.ndim > 0 and not can_convert(array, wanted):
         raise ValueError(f"expected an array of type {wanted}, but got {array.dtype.name}")
     return const(operand, wanted)
 
