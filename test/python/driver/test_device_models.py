@@ -120,7 +120,7 @@ def decode():
 
 
 #: Each model with its fused groups, and with the launches of a call.
-MODELS = {residual: (3, 3), transformer_of_any_length: (16, 21), decode: (9, 21)}
+MODELS = {residual: (3, 3), transformer_of_any_length: (16, 21), decode: (9, 17)}
 
 
 @pytest.mark.parametrize("model", MODELS)
