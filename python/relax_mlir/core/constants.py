@@ -14,7 +14,7 @@ from relax_runtime.small_types import bits_of, is_int4_name, unpacked
 
 from .._arguments import shown
 from .._mlir_libs import _relax_mlir as _ext
-from .dtypes import dtype_name, element_type, has_data_type, is_numpy
+from .dtypes import dtype_name, element_type, has_numbers, is_numpy
 
 # Data types of Python numbers, as in TVM.
 _PYTHON_DEFAULTS = {"int64": "int32", "float64": "float32"}
@@ -30,7 +30,7 @@ def fits(numbers: np.ndarray, name: str) -> bool:
             least, most = np.iinfo(name).min, np.iinfo(name).max
         is_within = (least <= numbers) & (numbers <= most)
         return numbers.dtype.kind in "iu" and bool(np.all(is_within))
-    return numbers.dtype.kind in "biuf" or has_data_type(numbers)
+    return has_numbers(numbers)
 
 
 def _bfloat16_bits(array: np.ndarray) -> np.ndarray:

@@ -103,9 +103,9 @@ def can_convert(array: np.ndarray, name: str) -> bool:
     return given == "bool" or "int" in given or "int" not in name
 
 
-def has_data_type(array: np.ndarray) -> bool:
-    """Say whether an array has elements of a data type of tensors, those of ml_dtypes included."""
-    return array.dtype.name in _MLIR_NAMES
+def has_numbers(array: np.ndarray) -> bool:
+    """Say whether the elements of an array are numbers, those of ml_dtypes included."""
+    return array.dtype.kind in "biuf" or array.dtype.name in _MLIR_NAMES
 
 
 def element_type(dtype: Any) -> ir.Type:

@@ -23,7 +23,7 @@ from ..dialects import relax as _ops
 from .constants import elements_attr, scalar_attr
 from .context import current_location
 from .diagnostics import check_text, reason
-from .dtypes import can_convert, element_type, has_data_type
+from .dtypes import can_convert, element_type, has_numbers
 from .ir import (
     Dim,
     DimLike,
@@ -539,7 +539,7 @@ def as_tensor(operand: TensorLike, wanted: str | None = None) -> ir.Value:
         array = np.asarray(operand)
     except ValueError as error:  # rows of different lengths
         raise ValueError(f"expected an array, but got {operand!r}: {error}") from None
-    if array.dtype.kind not in "biuf" and not has_data_type(array):
+    if not has_numbers(array):
         raise TypeError(f"expected a tensor, a number or an array, but got {operand!r}")
     if wanted is None:
         return const(operand)
