@@ -98,7 +98,8 @@ SmallVector<Value> BestElement::getFirst(IndexBuilder &b, ArrayRef<Value> where,
   IRMapping mapping;
   for (auto [argument, operand] :
        llvm::zip(generic.getRegionInputArgs(), operands))
-    mapping.map(argument, operand);
+    if (operand)
+      mapping.map(argument, operand);
   for (auto index : body.getOps<linalg::IndexOp>())
     mapping.map(index.getResult(), where[index.getDim()]);
   SmallVector<Value> results(2);

@@ -20,7 +20,7 @@ class BestElement {
 public:
   static std::optional<BestElement> get(linalg::GenericOp op);
 
-  /// The results of an iteration by itself, from its operands.
+  /// The results of an iteration by itself, from its inputs.
   SmallVector<Value> getFirst(IndexBuilder &b, ArrayRef<Value> place,
                               ArrayRef<Value> operands) const;
 

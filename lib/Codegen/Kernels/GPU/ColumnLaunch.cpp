@@ -64,7 +64,7 @@ bool mlir::relax::launchColumns(linalg::GenericOp op, unsigned numParallel) {
         for (TypedAttr value : reduction->neutral)
           neutral.push_back(arith::ConstantOp::create(in, value));
         SmallVector<Value> sums = accumulate(
-            in, op, body, part, length, in.index(kMostThreads / kWarp),
+            in, body, part, length, in.index(kMostThreads / kWarp),
             getUnroll(op, op.getNumLoops()), neutral,
             [&](IndexBuilder &loop, Value at) {
               SmallVector<Value> where(place);

@@ -68,16 +68,28 @@ Value ElementBody::loadOperand(IndexBuilder &b, OpOperand &operand,
   return memref::LoadOp::create(b, memory, indices);
 }
 
-SmallVector<Value> ElementBody::load(IndexBuilder &b, const ElementPlace &place,
-                                     std::optional<size_t> count) const {
+SmallVector<Value> ElementBody::loadRead(IndexBuilder &b,
+                                         MutableArrayRef<OpOperand> those,
+                                         const ElementPlace &place) const {
   auto generic = op;
   SmallVector<Value> operands;
-  for (OpOperand &operand : generic->getOpOperands().take_front(
-           count.value_or(generic->getNumOperands())))
+  for (OpOperand &operand : those)
     operands.push_back(generic.payloadUsesValueFromOperand(&operand)
                            ? loadOperand(b, operand, place)
                            : Value());
   return operands;
+}
+
+SmallVector<Value> ElementBody::load(IndexBuilder &b,
+                                     const ElementPlace &place) const {
+  return loadRead(b, op->getOpOperands(), place);
+}
+
+SmallVector<Value> ElementBody::loadInputs(IndexBuilder &b,
+                                           const ElementPlace &place) const {
+  auto generic = op;
+  return loadRead(b, op->getOpOperands().take_front(generic.getNumDpsInputs()),
+                  place);
 }
 
 SmallVector<Value> ElementBody::compute(IndexBuilder &b,

@@ -45,10 +45,11 @@ public:
   /// The builder is in front of the launch.
   void flatten(IndexBuilder &b);
 
-  /// The operands at a place, or the first `count` of them; null for those that
-  /// the body does not look at.
-  SmallVector<Value> load(IndexBuilder &b, const ElementPlace &place,
-                          std::optional<size_t> count = std::nullopt) const;
+  /// The operands at a place, inputs first; null for those that the body does
+  /// not look at.
+  SmallVector<Value> load(IndexBuilder &b, const ElementPlace &place) const;
+  SmallVector<Value> loadInputs(IndexBuilder &b,
+                                const ElementPlace &place) const;
 
   /// The results of an iteration.
   SmallVector<Value> compute(IndexBuilder &b, const ElementPlace &place,
@@ -62,6 +63,8 @@ public:
                     const ElementPlace &place) const;
 
 private:
+  SmallVector<Value> loadRead(IndexBuilder &b, MutableArrayRef<OpOperand> those,
+                              const ElementPlace &place) const;
   /// The memory of an operand and where an element is in it.
   std::pair<Value, SmallVector<Value>>
   locate(IndexBuilder &b, OpOperand &operand, const ElementPlace &place) const;

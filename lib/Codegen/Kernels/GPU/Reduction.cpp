@@ -66,8 +66,8 @@ Value mlir::relax::combine(IndexBuilder &in, Operation *combiner, Value lhs,
 }
 
 SmallVector<Value> mlir::relax::accumulate(
-    IndexBuilder &b, linalg::GenericOp op, const ElementBody &body, Value begin,
-    Value end, Value step, int64_t unroll, ValueRange neutral,
+    IndexBuilder &b, const ElementBody &body, Value begin, Value end,
+    Value step, int64_t unroll, ValueRange neutral,
     llvm::function_ref<ElementPlace(IndexBuilder &, Value)> at) {
   return loopUnrolled(
       b, begin, end, step, unroll, neutral,
@@ -76,9 +76,7 @@ SmallVector<Value> mlir::relax::accumulate(
         SmallVector<SmallVector<Value>> operands;
         for (Value place : places) {
           where.push_back(at(loop, place));
-          SmallVector<Value> &values = operands.emplace_back();
-          for (OpOperand *input : op.getDpsInputOperands())
-            values.push_back(body.loadOperand(loop, *input, where.back()));
+          operands.push_back(body.loadInputs(loop, where.back()));
         }
         SmallVector<Value> next(carried);
         for (auto [place, values] : llvm::zip(where, operands)) {

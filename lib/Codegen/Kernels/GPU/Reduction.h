@@ -32,9 +32,8 @@ Value combine(IndexBuilder &b, Operation *combiner, Value lhs, Value rhs);
 /// What a thread makes of its places, from the neutral elements on; it loads
 /// `unroll` of them at a time.
 SmallVector<Value>
-accumulate(IndexBuilder &b, linalg::GenericOp op, const ElementBody &body,
-           Value begin, Value end, Value step, int64_t unroll,
-           ValueRange neutral,
+accumulate(IndexBuilder &b, const ElementBody &body, Value begin, Value end,
+           Value step, int64_t unroll, ValueRange neutral,
            llvm::function_ref<ElementPlace(IndexBuilder &, Value)> at);
 
 } // namespace mlir::relax

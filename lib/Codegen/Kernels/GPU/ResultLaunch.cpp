@@ -33,7 +33,7 @@ static SmallVector<Value> emitLoops(IndexBuilder &b, const ElementBody &body,
                       inner.push_back(i);
                       return emitLoops(in, body, op, sizes, inner, values);
                     });
-  SmallVector<Value> operands = body.load(b, where, op.getNumDpsInputs());
+  SmallVector<Value> operands = body.loadInputs(b, where);
   llvm::append_range(operands, carried);
   return body.compute(b, where, operands);
 }

@@ -105,19 +105,17 @@ void RowEmitter::emit() {
       bodies.back().flatten(b);
   }
   auto rowSizes = ArrayRef(sizes.front()).take_front(numRowDims);
-  parts = divideRows(rowSizes);
+  parts = divideRows(sizes);
   if (parts)
-    b.branch(parts->isDivided,
-             [&](IndexBuilder &then) { launchParts(then, rowSizes); });
+    b.branch(parts->isDivided, [&](IndexBuilder &then) {
+      launchParts(then, sizes[parts->reduced - steps.begin()]);
+    });
   launch(b, makeProduct(b, rowSizes), getNumThreads(sizes),
          getSharedTypes(steps), [&](IndexBuilder &in, gpu::LaunchOp op) {
            beginRow(in, op, op.getBlockIds().x, rowSizes);
            for (auto [step, loops] : llvm::zip(steps, sizes)) {
-             if (needsBarrier(step.op)) {
-               gpu::BarrierOp::create(in);
-               written.clear();
-               read.clear();
-             }
+             if (needsBarrier(step.op))
+               waitForReads(in);
              for (Value operand : step.op->getOperands())
                if (!scalars.contains(operand))
                  read.insert(operand);
@@ -152,13 +150,14 @@ static const RowStep *findReduced(ArrayRef<RowStep> steps) {
 }
 
 std::optional<RowEmitter::Parts>
-RowEmitter::divideRows(ArrayRef<Value> rowSizes) {
+RowEmitter::divideRows(ArrayRef<SmallVector<Value>> sizes) {
   const RowStep *reduced = findReduced(steps);
   if (!reduced)
     return std::nullopt;
-  Value one = b.index(1), numRows = makeProduct(b, rowSizes);
-  SmallVector<Value> sizes = getLoopSizes(b, reduced->op);
-  Value length = makeProduct(b, ArrayRef(sizes).drop_front(numRowDims));
+  ArrayRef<Value> loops = sizes[reduced - steps.begin()];
+  Value one = b.index(1),
+        numRows = makeProduct(b, loops.take_front(numRowDims)),
+        length = makeProduct(b, loops.drop_front(numRowDims));
   Value mostParts = b.floorDiv(b.index(kBusyBlocks), b.max(numRows, one)),
         longParts = b.floorDiv(length, b.index(kLeastPart));
   // One part, as far as sizes are known.
@@ -178,11 +177,11 @@ RowEmitter::divideRows(ArrayRef<Value> rowSizes) {
 }
 
 /// Reduces the parts of all rows, a block of threads for each.
-void RowEmitter::launchParts(IndexBuilder &in, ArrayRef<Value> rowSizes) {
+void RowEmitter::launchParts(IndexBuilder &in, ArrayRef<Value> sizes) {
   const RowStep &step = *parts->reduced;
-  SmallVector<Value> sizes = llvm::to_vector(
-      ArrayRef(getLoopSizes(in, step.op)).drop_front(numRowDims));
-  Value length = makeProduct(in, sizes), numRows = makeProduct(in, rowSizes);
+  auto rowSizes = sizes.take_front(numRowDims),
+       inner = sizes.drop_front(numRowDims);
+  Value length = makeProduct(in, inner), numRows = makeProduct(in, rowSizes);
   launch(in, in.mul(numRows, parts->count), in.index(kMostThreads),
          getSharedTypes(step), [&](IndexBuilder &at, gpu::LaunchOp op) {
            Value block = op.getBlockIds().x;
@@ -193,7 +192,7 @@ void RowEmitter::launchParts(IndexBuilder &in, ArrayRef<Value> rowSizes) {
            Value first = at.mul(place[1], parts->length);
            Value end = at.min(at.add(first, parts->length), length);
            SmallVector<Value> sums =
-               reduceElements(at, step, sizes, at.add(first, thread), end);
+               reduceElements(at, step, inner, at.add(first, thread), end);
            for (auto [sum, neutral, combiner, scratch] :
                 llvm::zip(sums, step.reduction->neutral,
                           step.reduction->combiners, parts->scratch)) {
@@ -239,6 +238,8 @@ ElementPlace RowEmitter::placeOf(IndexBuilder &in, Value place,
                                  ArrayRef<Value> sizes) {
   SmallVector<Value> where(row);
   llvm::append_range(where, delinearize(in, place, sizes));
+  if (sizes.size() <= 1) // nothing is flat
+    return where;
   return {where, in.add(in.mul(rowNumber, makeProduct(in, sizes)), place)};
 }
 
@@ -275,9 +276,7 @@ void RowEmitter::keepScalars(IndexBuilder &in, linalg::GenericOp op,
   if (stored.empty())
     return;
   // Other threads may still have to load what was there.
-  gpu::BarrierOp::create(in);
-  read.clear();
-  written.clear();
+  waitForReads(in);
   byFirstThread(in, [&](IndexBuilder &first) {
     for (OpOperand *init : stored) {
       written.insert(init->get());
@@ -416,18 +415,16 @@ void RowEmitter::emitBest(IndexBuilder &in, const RowStep &step, Value length) {
       [&](OpBuilder &builder, Location loc) {
         IndexBuilder then(loc, builder);
         Value last = then.sub(length, then.index(1));
-        SmallVector<Value> operands;
         ElementPlace where = at(then, then.min(thread, last));
-        for (OpOperand *input : op.getDpsInputOperands())
-          operands.push_back(body.loadOperand(then, *input, where));
-        scf::YieldOp::create(
-            then, step.best->getFirst(then, where.indices, operands));
+        scf::YieldOp::create(then,
+                             step.best->getFirst(then, where.indices,
+                                                 body.loadInputs(then, where)));
       },
       [&](OpBuilder &builder, Location loc) {
         scf::YieldOp::create(builder, loc, before);
       });
   SmallVector<Value> found =
-      accumulate(in, op, body, thread, length, numThreads, getUnroll(op, 1),
+      accumulate(in, body, thread, length, numThreads, getUnroll(op, 1),
                  first.getResults(), at);
   waitForReads(in);
   found = reduceByHalves(
@@ -445,7 +442,7 @@ SmallVector<Value> RowEmitter::reduceElements(IndexBuilder &in,
   SmallVector<Value> neutral;
   for (TypedAttr value : step.reduction->neutral)
     neutral.push_back(arith::ConstantOp::create(in, value));
-  return accumulate(in, step.op, getBody(step), begin, end, numThreads,
+  return accumulate(in, getBody(step), begin, end, numThreads,
                     getUnroll(step.op, sizes.size()), neutral,
                     [&](IndexBuilder &loop, Value place) {
                       return placeOf(loop, place, sizes);

@@ -48,8 +48,8 @@ private:
     SmallVector<Value> scratch; // for each result
   };
 
-  std::optional<Parts> divideRows(ArrayRef<Value> rowSizes);
-  void launchParts(IndexBuilder &in, ArrayRef<Value> rowSizes);
+  std::optional<Parts> divideRows(ArrayRef<SmallVector<Value>> sizes);
+  void launchParts(IndexBuilder &in, ArrayRef<Value> sizes);
   void beginRow(IndexBuilder &in, gpu::LaunchOp op, Value number,
                 ArrayRef<Value> rowSizes);
   SmallVector<Value> addParts(IndexBuilder &in, const Reduction &reduction,

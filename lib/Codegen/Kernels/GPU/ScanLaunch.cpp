@@ -236,10 +236,7 @@ ScanLaunch::Element ScanLaunch::load(IndexBuilder &in, ArrayRef<Value> line,
   element.isIn = in.isBelow(at, length);
   element.place.assign(line.begin(), line.end());
   element.place.push_back(in.min(at, in.sub(length, in.index(1))));
-  for (OpOperand *input : op.getDpsInputOperands())
-    element.operands.push_back(op.payloadUsesValueFromOperand(input)
-                                   ? body.loadOperand(in, *input, element.place)
-                                   : Value());
+  element.operands = body.loadInputs(in, element.place);
   element.operands.resize(op->getNumOperands());
   return element;
 }
