@@ -106,6 +106,10 @@ def Relax_Dialect : Dialect {
     // what the compiler would choose, {class = "matmul", tile = array<i64: 4, 16>}.
     // Fusion leaves the kernel as it is, and relax-emit-kernels heeds it.
     "::mlir::DictionaryAttr":$schedule,
+    // On a launch: how many of its blocks a multiprocessor of a CUDA device runs
+    // at a time at least. A thread has the registers that this leaves, so that the
+    // assembler keeps none of its values in memory to run more blocks.
+    "::mlir::IntegerAttr":$resident_blocks,
     // On a kernel: the class that emitted it.
     "::mlir::StringAttr":$kernel_class,
     // On a parallel loop: the fewest iterations that are worth a thread.

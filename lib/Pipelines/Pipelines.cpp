@@ -121,7 +121,6 @@ static void addToFunctions(OpPassManager &pm,
 static void addDeviceCode(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createRelaxExpandInvariantDivisionsPass());
   pm.addPass(createGpuLaunchSinkIndexComputationsPass());
-  pm.addPass(createGpuKernelOutliningPass());
   pm.addPass(createRelaxGatherDeviceKernelsPass());
   // Those for OpenCL; what is left is for CUDA.
   pm.addPass(createRelaxConvertGPUToSPIRVPass());

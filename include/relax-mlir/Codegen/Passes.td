@@ -148,10 +148,11 @@ def RelaxGatherDeviceKernelsPass
     : Pass<"relax-gather-device-kernels", "::mlir::ModuleOp"> {
   let summary = "Put the kernels of a device into one gpu.module";
   let description = [{
-    Merges what `gpu-kernel-outlining` makes into one `gpu.module` for each target
-    of devices, with names that PTX and SPIR-V can have, and attaches the target:
-    `-arch=sm_90` of `relax.vdevice` is its chip for CUDA; for OpenCL it is a
-    `spirv.target_env`.
+    Outlines launches and merges what `gpu-kernel-outlining` makes of them into one
+    `gpu.module` for each target of devices, with names that PTX and SPIR-V can
+    have, and attaches the target: `-arch=sm_90` of `relax.vdevice` is its chip for
+    CUDA; for OpenCL it is a `spirv.target_env`. `relax.resident_blocks` of a launch
+    becomes a bound of its kernel for CUDA.
   }];
   let dependentDialects = [
     "::mlir::gpu::GPUDialect", "::mlir::NVVM::NVVMDialect",

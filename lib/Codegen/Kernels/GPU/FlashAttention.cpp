@@ -194,20 +194,22 @@ void AttentionTiles::launchBlocks(IndexBuilder &b, Value blocks,
   auto shared = [&](int64_t rows, unsigned loop) {
     return getSharedType(b.getContext(), rows * getKnown(loop), element);
   };
-  launch(b, blocks, b.index(kCopiers),
-         {shared(tiles.numQueryRows(), parts.depthLoop()),
-          shared(kKeys, parts.depthLoop()), shared(kKeys, parts.columnLoop())},
-         [&](IndexBuilder &in, gpu::LaunchOp op) {
-           tiles.begin(in, op);
-           State state = tiles.passKeys(in);
-           auto keep = [&](IndexBuilder &at) { tiles.keep(at, state); };
-           auto finish = [&](IndexBuilder &at) { tiles.finish(at, state); };
-           if (shareKeys)
-             keep(in);
-           else
-             in.branch(isShared, keep, finish);
-           op.walk(approximate);
-         });
+  gpu::LaunchOp op = launch(
+      b, blocks, b.index(kCopiers),
+      {shared(tiles.numQueryRows(), parts.depthLoop()),
+       shared(kKeys, parts.depthLoop()), shared(kKeys, parts.columnLoop())},
+      [&](IndexBuilder &in, gpu::LaunchOp op) {
+        tiles.begin(in, op);
+        State state = tiles.passKeys(in);
+        auto keep = [&](IndexBuilder &at) { tiles.keep(at, state); };
+        auto finish = [&](IndexBuilder &at) { tiles.finish(at, state); };
+        if (shareKeys)
+          keep(in);
+        else
+          in.branch(isShared, keep, finish);
+        op.walk(approximate);
+      });
+  setResidentBlocks(op, 1);
 }
 
 /// Has blocks share keys where there are few, and returns how many there are.

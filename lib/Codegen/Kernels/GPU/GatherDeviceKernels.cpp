@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Outlining makes a module of each launch. A driver loads one image faster than
-// many, so those of a target are put together: of an architecture for CUDA, all
-// for OpenCL.
+// Outlining makes a module of each launch, and drops what is written on it. A
+// driver loads one image faster than many, so those of a target are put
+// together: of an architecture for CUDA, all for OpenCL.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,10 +21,12 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SPIRV/IR/SPIRVDialect.h"
 #include "mlir/Dialect/SPIRV/IR/TargetAndABI.h"
+#include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace mlir::relax {
@@ -55,6 +57,10 @@ struct RelaxGatherDeviceKernelsPass
   void runOnOperation() override;
 
 private:
+  /// A launch of a kernel, and `relax.resident_blocks` of it, null where it has
+  /// none.
+  using Launch = std::pair<gpu::LaunchFuncOp, IntegerAttr>;
+  FailureOr<SmallVector<Launch>> outline();
   gpu::GPUModuleOp getModule(VDeviceAttr device);
 
   llvm::StringMap<gpu::GPUModuleOp> modules;
@@ -95,13 +101,34 @@ gpu::GPUModuleOp RelaxGatherDeviceKernelsPass::getModule(VDeviceAttr device) {
   return module;
 }
 
+/// Makes launches those of kernels, in the same order.
+FailureOr<SmallVector<RelaxGatherDeviceKernelsPass::Launch>>
+RelaxGatherDeviceKernelsPass::outline() {
+  RelaxDialect::ResidentBlocksAttrHelper helper(&getContext());
+  SmallVector<IntegerAttr> blocks;
+  getOperation().walk([&](Operation *op) {
+    if (isa<gpu::LaunchOp, gpu::LaunchFuncOp>(op))
+      blocks.push_back(helper.getAttr(op));
+  });
+  OpPassManager pm(ModuleOp::getOperationName());
+  pm.addPass(createGpuKernelOutliningPass());
+  if (failed(runPipeline(pm, getOperation())))
+    return failure();
+  SmallVector<Launch> launches;
+  getOperation().walk([&](gpu::LaunchFuncOp op) {
+    launches.emplace_back(op, blocks[launches.size()]);
+  });
+  return launches;
+}
+
 void RelaxGatherDeviceKernelsPass::runOnOperation() {
   modules.clear();
+  FailureOr<SmallVector<Launch>> launches = outline();
+  if (failed(launches))
+    return signalPassFailure();
   SymbolTableCollection tables;
-  SmallVector<gpu::LaunchFuncOp> launches;
-  getOperation().walk([&](gpu::LaunchFuncOp op) { launches.push_back(op); });
   llvm::SetVector<Operation *> emptied;
-  for (gpu::LaunchFuncOp launch : launches) {
+  for (auto [launch, residentBlocks] : *launches) {
     auto host = launch->getParentOfType<func::FuncOp>();
     VDeviceAttr device = host ? getKernelDevice(host) : VDeviceAttr();
     auto kernel = tables.lookupSymbolIn<gpu::GPUFuncOp>(getOperation(),
@@ -117,6 +144,8 @@ void RelaxGatherDeviceKernelsPass::runOnOperation() {
       kernel.setWorkgroupAttributionAttr(
           i, LLVM::LLVMDialect::getAlignAttrName(),
           IntegerAttr::get(IntegerType::get(&getContext(), 64), kAlignment));
+    if (residentBlocks && isCuda(device))
+      kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), residentBlocks);
     kernel->remove();
     kernel.setName(makeName(host.getSymName()));
     StringAttr name = SymbolTable(module).insert(kernel);

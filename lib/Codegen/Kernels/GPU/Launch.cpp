@@ -29,6 +29,11 @@ gpu::LaunchOp mlir::relax::launch(
   return op;
 }
 
+void mlir::relax::setResidentBlocks(gpu::LaunchOp op, int32_t blocks) {
+  RelaxDialect::ResidentBlocksAttrHelper(op.getContext())
+      .setAttr(op, Builder(op).getI32IntegerAttr(blocks));
+}
+
 MemRefType mlir::relax::getSharedType(MLIRContext *context, int64_t count,
                                       Type element) {
   auto space = gpu::AddressSpaceAttr::get(

@@ -32,6 +32,11 @@ gpu::LaunchOp
 launch(IndexBuilder &b, Value blocks, Value threads, TypeRange shared,
        llvm::function_ref<void(IndexBuilder &, gpu::LaunchOp)> body);
 
+/// Has the assembler of CUDA give a thread as many registers as `blocks` blocks
+/// of a multiprocessor leave it, where it would keep values in memory to run
+/// more blocks at a time.
+void setResidentBlocks(gpu::LaunchOp op, int32_t blocks);
+
 /// Memory of `count` elements that the threads of a block share.
 MemRefType getSharedType(MLIRContext *context, int64_t count, Type element);
 
