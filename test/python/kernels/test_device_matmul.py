@@ -102,6 +102,28 @@ def test_deep_products_of_a_batch_are_split(dtype):
         np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=25 * tolerance)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_large_tiles_of_rows_that_are_aligned_and_not(layout, dtype):
+    """Many products have large tiles; threads load vectors of two matrices, or elements."""
+    transposed = layout == "depth"
+    shapes = (("b", "m", "k"), ("b", *LAYOUTS[layout]))
+    bb = write(
+        lambda x, y: op.matmul(x, op.permute_dims(y, [0, 2, 1]) if transposed else y),
+        tuple((shape, dtype) for shape in shapes),
+    )
+    main = relax.VirtualMachine(relax.compile(bb, target="cuda"))["main"]
+    random = np.random.default_rng(0)
+    for m, k, n in [(9, 12, 12), (9, 11, 12), (9, 12, 11), (9, 4, 8)]:
+        left = random.standard_normal((128, m, k)).astype(dtype)
+        right = random.standard_normal((128, k, n)).astype(dtype)
+        given = np.ascontiguousarray(right.swapaxes(1, 2)) if transposed else right
+        result = main(*(relax_runtime.tensor(each, "cuda:0") for each in (left, given)))
+        actual = np.from_dlpack(relax_runtime.tensor(result, "cpu:0"))
+        tolerance = 1e-5 if dtype == "float32" else 1e-13
+        np.testing.assert_allclose(actual, left @ right, rtol=tolerance, atol=10 * tolerance)
+
+
 def rounded(x):
     """Return numbers with 11 bits of their significands, ties away from zero."""
     return ((x.view("int32") + 0x1000) & ~0x1FFF).view("float32").astype("float64")

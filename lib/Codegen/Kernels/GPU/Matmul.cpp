@@ -53,7 +53,7 @@ Value mlir::relax::countTiles(IndexBuilder &b, const MatmulProblem &problem,
                      b.ceilDiv(problem.n, b.index(tile.columns))));
 }
 
-void mlir::relax::launchTiles(
+gpu::LaunchOp mlir::relax::launchTiles(
     IndexBuilder &b, const MatmulProblem &problem, TileSize tile,
     int64_t threads, TypeRange shared,
     llvm::function_ref<void(IndexBuilder &, const BlockPlace &, Value,
@@ -63,17 +63,17 @@ void mlir::relax::launchTiles(
         rows = b.ceilDiv(problem.m, b.index(tile.rows));
   // Only the first dimension of a grid may be large.
   Value tiles = b.mul(rows, columns);
-  launch(b, b.mul(problem.batch, tiles), b.index(threads), shared,
-         [&](IndexBuilder &in, gpu::LaunchOp op) {
-           SmallVector<Value> block =
-               delinearize(in, op.getBlockIds().x, {problem.batch, tiles},
-                           /*isSmall=*/true);
-           auto [row, column] = placeTile(in, block[1], rows, columns);
-           BlockPlace place = {block[0], in.mul(row, tile.rows),
-                               in.mul(column, tile.columns)};
-           SmallVector<Value> memory(op.getWorkgroupAttributions());
-           body(in, place, op.getThreadIds().x, memory);
-         });
+  return launch(b, b.mul(problem.batch, tiles), b.index(threads), shared,
+                [&](IndexBuilder &in, gpu::LaunchOp op) {
+                  SmallVector<Value> block = delinearize(in, op.getBlockIds().x,
+                                                         {problem.batch, tiles},
+                                                         /*isSmall=*/true);
+                  auto [row, column] = placeTile(in, block[1], rows, columns);
+                  BlockPlace place = {block[0], in.mul(row, tile.rows),
+                                      in.mul(column, tile.columns)};
+                  SmallVector<Value> memory(op.getWorkgroupAttributions());
+                  body(in, place, op.getThreadIds().x, memory);
+                });
 }
 
 std::pair<Value, Value> mlir::relax::getDepthRange(IndexBuilder &b,
@@ -183,35 +183,48 @@ namespace {
 /// neighbouring words.
 class ThreadTiles {
 public:
-  ThreadTiles(const MatmulProblem &problem, int64_t tile)
+  /// The matrices whose rows are known to be aligned to what a thread loads.
+  struct Aligned {
+    bool left = false, right = false;
+  };
+  ThreadTiles(const MatmulProblem &problem, int64_t tile, Aligned aligned)
       : problem(problem), tile(tile), perThread(tile / kLanes),
-        numLoads(getNumLoads(problem)), depth(getDepth(problem, tile)) {}
+        aligned(aligned), numLoads(getNumLoads(problem)),
+        depth(getDepth(problem, tile)) {}
   void emit(IndexBuilder &b);
   /// How deep a step is.
   static int64_t getDepth(const MatmulProblem &problem, int64_t tile) {
     return getNumLoads(problem) * kTileThreads / tile;
   }
-
-private:
-  static constexpr int64_t kTileThreads = 256, kLanes = 16, kGroup = 4;
   /// The elements of each matrix that a thread loads for a step of the depth.
   /// Those of f64 take two registers each, of which sums leave few.
   static int64_t getNumLoads(const MatmulProblem &problem) {
     return problem.sumType.isF64() ? 2 : 4;
   }
 
+private:
+  static constexpr int64_t kTileThreads = 256, kLanes = 16, kGroup = 4;
+
   /// One of the matrices: `isAlongDepth` says along what it is contiguous.
   struct Side {
     MatrixView matrix;
     Value first, numRows, memory;
     bool isAlongDepth;
+    /// Whether a thread loads neighbours, as one vector.
+    bool isAligned;
   };
+  /// What a thread loads for a step: elements, or one vector.
   using Elements = SmallVector<Value>;
 
   /// Rows of shared memory do not begin in the same bank.
   int64_t stride() const { return tile + kGroup; }
+  int32_t countResidentBlocks() const;
   std::pair<Value, Value> placeOf(IndexBuilder &in, const Side &side,
                                   int64_t i);
+  int64_t countLoads(const Side &side) const {
+    return side.isAligned ? 1 : numLoads;
+  }
+  Value loadVector(IndexBuilder &in, const Side &side, Value from);
   Elements load(IndexBuilder &in, const Side &side, Value from);
   void store(IndexBuilder &in, const Side &side, ValueRange elements,
              Value stage);
@@ -225,24 +238,60 @@ private:
   }
 
   const MatmulProblem &problem;
-  int64_t tile, perThread, numLoads, depth;
+  int64_t tile, perThread;
+  Aligned aligned;
+  int64_t numLoads, depth;
   Value thread, row, column; // in the tile: a group of rows, of columns
   Side lhs, rhs;             // shared memory is [stage][depth][row or column]
 };
 } // namespace
 
 /// The row and the depth, in a step, of an element that a thread loads:
-/// neighbouring threads load neighbouring elements.
+/// neighbouring threads load neighbouring elements, or vectors.
 std::pair<Value, Value> ThreadTiles::placeOf(IndexBuilder &in, const Side &side,
                                              int64_t i) {
-  auto [major, minor] = splitPlace(in, thread, i * kTileThreads,
-                                   side.isAlongDepth ? depth : tile);
+  int64_t width = side.isAlongDepth ? depth : tile;
+  auto [major, minor] = side.isAligned
+                            ? splitPlace(in, thread, 0, width / numLoads)
+                            : splitPlace(in, thread, i * kTileThreads, width);
+  if (side.isAligned)
+    minor = in.add(in.mul(minor, numLoads), in.index(i));
   return side.isAlongDepth ? std::pair(major, minor) : std::pair(minor, major);
+}
+
+/// What a thread brings of an aligned matrix: a vector is inside, or nothing of
+/// it.
+Value ThreadTiles::loadVector(IndexBuilder &in, const Side &side, Value from) {
+  const MatrixView &matrix = side.matrix;
+  auto [r, d] = placeOf(in, side, 0);
+  Value row = in.add(side.first, r), at = in.add(from, d);
+  Value place = in.add(matrix.offset, in.add(in.mul(row, matrix.rowStride),
+                                             in.mul(at, matrix.columnStride)));
+  Value isInside = arith::AndIOp::create(in, in.isBelow(row, side.numRows),
+                                         in.isBelow(at, problem.k));
+  Type element = cast<MemRefType>(matrix.base.getType()).getElementType();
+  auto type = VectorType::get({numLoads}, element);
+  auto op = scf::IfOp::create(
+      in, isInside,
+      [&](OpBuilder &b, Location loc) {
+        llvm::MaybeAlign alignment(numLoads * element.getIntOrFloatBitWidth() /
+                                   8);
+        Value vector = vector::LoadOp::create(b, loc, type, matrix.base, place,
+                                              /*nontemporal=*/false, alignment);
+        scf::YieldOp::create(b, loc, vector);
+      },
+      [&](OpBuilder &b, Location loc) {
+        Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+        scf::YieldOp::create(b, loc, zero);
+      });
+  return op.getResult(0);
 }
 
 /// What a thread brings of a step of the depth.
 ThreadTiles::Elements ThreadTiles::load(IndexBuilder &in, const Side &side,
                                         Value from) {
+  if (side.isAligned)
+    return {loadVector(in, side, from)};
   Elements elements;
   for (int64_t i = 0; i < numLoads; ++i) {
     auto [r, d] = placeOf(in, side, i);
@@ -257,12 +306,15 @@ ThreadTiles::Elements ThreadTiles::load(IndexBuilder &in, const Side &side,
 void ThreadTiles::store(IndexBuilder &in, const Side &side, ValueRange elements,
                         Value stage) {
   Value begin = in.mul(stage, depth * stride());
-  for (auto [i, element] : llvm::enumerate(elements)) {
+  for (int64_t i = 0; i < numLoads; ++i) {
     auto [r, d] = placeOf(in, side, i);
+    Value at = in.add(begin, in.add(in.mul(d, stride()), r));
+    Value element = side.isAligned
+                        ? vector::ExtractOp::create(in, elements.front(), i)
+                        : elements[i];
     if (element.getType() != problem.sumType)
       element = arith::ExtFOp::create(in, problem.sumType, element);
-    memref::StoreOp::create(in, element, side.memory,
-                            in.add(begin, in.add(in.mul(d, stride()), r)));
+    memref::StoreOp::create(in, element, side.memory, at);
   }
 }
 
@@ -305,8 +357,8 @@ SmallVector<Value> ThreadTiles::sumUp(IndexBuilder &in, Value batch) {
       [&](IndexBuilder &loop, Value from, ValueRange values) {
         Value stage =
             loop.rem(loop.floorDiv(from, loop.index(depth)), loop.index(2));
-        store(loop, lhs, values.slice(numSums, numLoads), stage);
-        store(loop, rhs, values.drop_front(numSums + numLoads), stage);
+        store(loop, lhs, values.slice(numSums, countLoads(lhs)), stage);
+        store(loop, rhs, values.drop_front(numSums + countLoads(lhs)), stage);
         // Nobody writes to this stage before all have read it, and the other.
         gpu::BarrierOp::create(loop);
         Value ahead = loop.add(from, loop.index(depth));
@@ -321,10 +373,22 @@ SmallVector<Value> ThreadTiles::sumUp(IndexBuilder &in, Value batch) {
   return result;
 }
 
+/// The assembler finds how many blocks with large tiles there can be without
+/// spills, where 0 leaves it to that; of others it tries one too many.
+int32_t ThreadTiles::countResidentBlocks() const {
+  std::optional<int64_t> k = getConstantIntValue(problem.k);
+  if (k && *k <= depth) // all is unrolled
+    return 1;
+  if (tile == 128)
+    return 0;
+  bool isLoaded = !lhs.matrix.element && !rhs.matrix.element;
+  return isLoaded && problem.sumType.isF32() ? 3 : 1;
+}
+
 void ThreadTiles::emit(IndexBuilder &b) {
   Type shared =
       getSharedType(b.getContext(), 2 * depth * stride(), problem.sumType);
-  launchTiles(
+  gpu::LaunchOp op = launchTiles(
       b, problem, {tile, tile}, kTileThreads, {shared, shared},
       [&](IndexBuilder &in, const BlockPlace &place, Value id,
           ValueRange memory) {
@@ -333,9 +397,11 @@ void ThreadTiles::emit(IndexBuilder &b) {
         column = in.rem(thread, in.index(kLanes));
         MatrixView left = problem.lhs(in, place.batch),
                    right = problem.rhs(in, place.batch).transposed();
-        lhs = {left, place.row, problem.m, memory[0], left.hasUnitColumns()};
-        rhs = {right, place.column, problem.n, memory[1],
-               right.hasUnitColumns()};
+        lhs = {
+            left,        place.row, problem.m, memory[0], left.hasUnitColumns(),
+            aligned.left};
+        rhs = {right,     place.column,           problem.n,
+               memory[1], right.hasUnitColumns(), aligned.right};
         SmallVector<Value> sums = sumUp(in, place.batch);
         for (int64_t i = 0; i < perThread; ++i)
           for (int64_t j = 0; j < perThread; ++j)
@@ -344,22 +410,58 @@ void ThreadTiles::emit(IndexBuilder &b) {
                           in.add(place.row, placeInTile(in, row, i)),
                           in.add(place.column, placeInTile(in, column, j))});
       });
+  if (int32_t blocks = countResidentBlocks())
+    setResidentBlocks(op, blocks);
 }
 
 /// Fewer large tiles than this leave much of a device idle.
 static constexpr int64_t kFewTiles = 128;
 
+/// Whether half of a large tile would be empty.
+static bool isNarrow(Value size) {
+  std::optional<int64_t> known = getConstantIntValue(size);
+  return known && *known <= 64;
+}
+
+static void emitThreadTiles(IndexBuilder &b, const MatmulProblem &problem,
+                            ThreadTiles::Aligned aligned) {
+  auto emitSmall = [&](IndexBuilder &in) {
+    emitSplit(in, problem, {64, 64}, ThreadTiles::getDepth(problem, 64),
+              [&](const MatmulProblem &parts) {
+                ThreadTiles(parts, 64, aligned).emit(in);
+              });
+  };
+  if (isNarrow(problem.m) || isNarrow(problem.n))
+    return emitSmall(b);
+  b.branch(b.isBelow(countTiles(b, problem, {128, 128}), b.index(kFewTiles)),
+           emitSmall, [&](IndexBuilder &in) {
+             ThreadTiles(problem, 128, aligned).emit(in);
+           });
+}
+
+/// Threads load vectors of a matrix whose rows are aligned.
 static void emitThreadTiles(IndexBuilder &b, const MatmulProblem &problem) {
-  Value numTiles = countTiles(b, problem, {128, 128});
+  Value zero = b.index(0), isAligned;
+  auto canBeAligned = [&](const MatrixView &matrix, Value size) {
+    if (matrix.element || !(matrix.hasUnitColumns() || matrix.hasUnitRows()))
+      return false;
+    Value isMatrix =
+        isMatrixAligned(b, matrix, matrix.hasUnitColumns() ? problem.k : size,
+                        ThreadTiles::getNumLoads(problem));
+    isAligned = isAligned ? b.createOrFold<arith::AndIOp>(isAligned, isMatrix)
+                          : isMatrix;
+    return true;
+  };
+  ThreadTiles::Aligned aligned = {
+      canBeAligned(problem.lhs(b, zero), problem.m),
+      canBeAligned(problem.rhs(b, zero).transposed(), problem.n)};
+  auto emitAny = [&](IndexBuilder &in) { emitThreadTiles(in, problem, {}); };
+  if (!isAligned)
+    return emitAny(b);
   b.branch(
-      b.isBelow(numTiles, b.index(kFewTiles)),
-      [&](IndexBuilder &in) {
-        emitSplit(in, problem, {64, 64}, ThreadTiles::getDepth(problem, 64),
-                  [&](const MatmulProblem &parts) {
-                    ThreadTiles(parts, 64).emit(in);
-                  });
-      },
-      [&](IndexBuilder &in) { ThreadTiles(problem, 128).emit(in); });
+      isAligned,
+      [&](IndexBuilder &in) { emitThreadTiles(in, problem, aligned); },
+      emitAny);
 }
 
 void mlir::relax::emitDeviceMatmul(IndexBuilder &b,
@@ -377,7 +479,7 @@ void mlir::relax::emitDeviceMatmul(IndexBuilder &b,
                         (left.isF16() || left.isBF16() || isRounded) &&
                         !rightView.isWide;
   if (!isOnCuda(parent))
-    return ThreadTiles(problem, 64).emit(b);
+    return ThreadTiles(problem, 64, {}).emit(b);
   emitFewRowsOr(b, problem, [&](IndexBuilder &in) {
     if (hasTensorCores)
       emitTensorCoreMatmul(in, problem);

@@ -11,6 +11,7 @@
 
 #include "MatmulEmitter.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 namespace mlir::relax {
@@ -69,11 +70,12 @@ getDepthRange(IndexBuilder &b, const MatmulProblem &problem, Value batch);
 Value countTiles(IndexBuilder &b, const MatmulProblem &problem, TileSize tile);
 
 /// A launch with a block of `threads` threads for each tile of each product.
-void launchTiles(IndexBuilder &b, const MatmulProblem &problem, TileSize tile,
-                 int64_t threads, TypeRange shared,
-                 llvm::function_ref<void(IndexBuilder &, const BlockPlace &,
-                                         Value thread, ValueRange shared)>
-                     body);
+gpu::LaunchOp
+launchTiles(IndexBuilder &b, const MatmulProblem &problem, TileSize tile,
+            int64_t threads, TypeRange shared,
+            llvm::function_ref<void(IndexBuilder &, const BlockPlace &,
+                                    Value thread, ValueRange shared)>
+                body);
 
 /// The number of elements in 16 bytes of a matrix.
 int64_t getChunk(const MatrixView &matrix);
