@@ -217,32 +217,41 @@ Carried MergePasses::merge(ValueRange from, ValueRange to, const Pass &pass) {
 // The first runs
 //===----------------------------------------------------------------------===//
 
-/// The place of the element that belongs at place `at` of its run.
+/// The place of the element that belongs at place `at` of its run. What is
+/// counted within a run has 32 bits, as registers of GPUs do.
 Value MergePasses::findRank(ScalarBuilder &s, Value data, Value at) {
   PlaceBuilder p(s);
+  auto number = [&](int64_t value) -> Value {
+    return arith::ConstantIntOp::create(s, value, 32);
+  };
+  auto narrow = [&](Value value) -> Value {
+    return arith::IndexCastOp::create(s, s.getI32Type(), value);
+  };
   Value offset = arith::AndIOp::create(s, at, p.index(kFirstRun - 1));
-  Value begin = p.sub(at, offset), last = p.sub(size, p.index(1));
-  SmallVector<Value> places, keys, ranks(kFirstRun, p.index(0));
-  for (int64_t i = 0; i < kFirstRun; ++i) {
-    places.push_back(p.add(begin, p.index(i)));
-    keys.push_back(load(s, data, p.min(places.back(), last)));
-  }
+  Value begin = p.sub(at, offset);
+  Value count = narrow(p.min(p.sub(size, begin), p.index(kFirstRun)));
+  Value last = p.sub(count, number(1));
+  auto placeOf = [&](Value inRun) {
+    return p.add(begin, arith::IndexCastOp::create(s, s.getIndexType(), inRun));
+  };
+  SmallVector<Value> keys, ranks(kFirstRun, number(0));
+  for (int64_t i = 0; i < kFirstRun; ++i)
+    keys.push_back(load(s, data, placeOf(p.min(number(i), last))));
   for (int64_t i = 0; i < kFirstRun; ++i)
     for (int64_t j = i + 1; j < kFirstRun; ++j) {
       // What is behind the end of the line stays behind it.
       Value isSecond =
-          arith::AndIOp::create(s, p.isBelow(places[j], size),
+          arith::AndIOp::create(s, p.isBelow(number(j), count),
                                 isBefore(s, keys[j], keys[i], isDescending));
-      Value one = p.index(1), zero = p.index(0);
-      ranks[i] = p.add(ranks[i], p.select(isSecond, one, zero));
-      ranks[j] = p.add(ranks[j], p.select(isSecond, zero, one));
+      ranks[i] = p.add(ranks[i], p.select(isSecond, number(1), number(0)));
+      ranks[j] = p.add(ranks[j], p.select(isSecond, number(0), number(1)));
     }
-  Value source = places[0];
+  Value rank = narrow(offset), source = number(0);
   for (int64_t i = 1; i < kFirstRun; ++i)
     source = p.select(
-        arith::CmpIOp::create(s, arith::CmpIPredicate::eq, ranks[i], offset),
-        places[i], source);
-  return source;
+        arith::CmpIOp::create(s, arith::CmpIPredicate::eq, ranks[i], rank),
+        number(i), source);
+  return placeOf(source);
 }
 
 Carried MergePasses::makeRuns(Value data, ArrayRef<Value> outputs) {
