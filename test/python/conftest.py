@@ -81,7 +81,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--assemble",
         action="store_true",
-        help="with --device cuda: have ptxas assemble all kernels, too, which may hardly spill",
+        help="with --device cuda: have ptxas assemble all kernels, too, which may not spill",
     )
     parser.addoption(
         "--every",

@@ -57,11 +57,6 @@ PROGRAMS = {
 }
 
 
-#: The bytes that threads of a program keep in memory: attention whose rows are not aligned, by CUDA
-#: 13.5 for sm_100 alone.
-SPILLS = {"attention_bfloat16": 44}
-
-
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_kernels_are_assembled_without_spills(name):
     function, dtype, shapes, options = PROGRAMS[name]
@@ -71,7 +66,7 @@ def test_kernels_are_assembled_without_spills(name):
     kernels = [kernel for arch in archs for kernel in assemble(image, arch)]
     print(*kernels, sep="\n")
     assert kernels
-    assert [kernel for kernel in kernels if kernel.spills > SPILLS.get(name, 0)] == []
+    assert [kernel for kernel in kernels if kernel.spills] == []
 
 
 def test_sizes_are_divisors_without_subroutines():
