@@ -101,15 +101,36 @@ gpu::GPUModuleOp RelaxGatherDeviceKernelsPass::getModule(VDeviceAttr device) {
   return module;
 }
 
+/// The most blocks that a multiprocessor of any GPU runs at a time.
+static constexpr int64_t kMostBlocks = 32;
+
+/// `relax.resident_blocks` of a launch, which is null where it has none.
+static FailureOr<IntegerAttr> getResidentBlocks(Operation *launch) {
+  MLIRContext *context = launch->getContext();
+  auto blocks = RelaxDialect::ResidentBlocksAttrHelper(context).getAttr(launch);
+  if (!blocks)
+    return IntegerAttr();
+  std::optional<int64_t> count = blocks.getValue().trySExtValue();
+  if (!count || *count < 1 || *count > kMostBlocks)
+    return launch->emitError("expected relax.resident_blocks from 1 to ")
+           << kMostBlocks << ", but got " << blocks;
+  return Builder(context).getI32IntegerAttr(*count);
+}
+
 /// Makes launches those of kernels, in the same order.
 FailureOr<SmallVector<RelaxGatherDeviceKernelsPass::Launch>>
 RelaxGatherDeviceKernelsPass::outline() {
-  RelaxDialect::ResidentBlocksAttrHelper helper(&getContext());
   SmallVector<IntegerAttr> blocks;
-  getOperation().walk([&](Operation *op) {
-    if (isa<gpu::LaunchOp, gpu::LaunchFuncOp>(op))
-      blocks.push_back(helper.getAttr(op));
+  WalkResult found = getOperation().walk([&](Operation *op) {
+    if (!isa<gpu::LaunchOp, gpu::LaunchFuncOp>(op))
+      return WalkResult::advance();
+    FailureOr<IntegerAttr> known = getResidentBlocks(op);
+    if (succeeded(known))
+      blocks.push_back(*known);
+    return WalkResult(known);
   });
+  if (found.wasInterrupted())
+    return failure();
   OpPassManager pm(ModuleOp::getOperationName());
   pm.addPass(createGpuKernelOutliningPass());
   if (failed(runPipeline(pm, getOperation())))

@@ -374,7 +374,7 @@ SmallVector<Value> ThreadTiles::sumUp(IndexBuilder &in, Value batch) {
 }
 
 /// The assembler finds how many blocks with large tiles there can be without
-/// spills, where 0 leaves it to that; of others it tries one too many.
+/// spills, where 0 leaves it to that; with others it tries one too many.
 int32_t ThreadTiles::countResidentBlocks() const {
   std::optional<int64_t> k = getConstantIntValue(problem.k);
   if (k && *k <= depth) // all is unrolled
