@@ -90,7 +90,7 @@ def elements_attr(value: Any, dtype: Any = None) -> ir.Attribute:
     """Return the elements of a constant tensor; `relax_mlir.op.const` says which."""
     is_array = isinstance(value, (np.ndarray, np.generic))
     array = _as_array(value)
-    if array.dtype.kind not in "biufV":
+    if not has_numbers(array):
         raise TypeError(f"expected numbers, but got {shown(value)}")
     if dtype is None:
         name = array.dtype.name

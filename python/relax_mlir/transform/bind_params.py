@@ -13,7 +13,7 @@ from mlir import ir
 
 from .._arguments import shown
 from ..core.constants import elements_attr, tensor_attr
-from ..core.dtypes import is_numpy
+from ..core.dtypes import has_numbers, is_numpy
 from ..core.expr import Var, build
 from ..core.ir import TensorStructInfo
 from ..core.ir_module import IRModule
@@ -154,7 +154,7 @@ def _elements(name: str, value: Any) -> ir.Attribute:
                 return tensor_attr(tensor)
         value = np.from_dlpack(value)
     array = np.asarray(value)
-    if array.dtype.kind not in "biufV":
+    if not has_numbers(array):
         raise TypeError(f"expected numbers for '{name}', but got {shown(value)}")
     return elements_attr(array)
 
