@@ -8,6 +8,8 @@
 
 #include "relax-mlir/Analysis/IndependentLoops.h"
 
+#include "relax-mlir/IR/RelaxDialect.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -123,4 +125,9 @@ bool mlir::relax::hasIndependentIterations(scf::ForOp loop, scf::ForOp scope) {
            llvm::any_of(*entry.second.blocks,
                         [](int64_t block) { return block != 0; });
   });
+}
+
+bool mlir::relax::isKnownIndependent(scf::ForOp loop) {
+  auto kind = RelaxDialect::LoopAttrHelper(loop.getContext()).getAttr(loop);
+  return kind && kind.getValue() == "independent";
 }

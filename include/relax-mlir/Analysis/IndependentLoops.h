@@ -21,6 +21,9 @@ namespace mlir::relax {
 /// written.
 bool hasIndependentIterations(scf::ForOp loop, scf::ForOp scope);
 
+/// Whether kernels of operators say so, with `relax.loop = "independent"`.
+bool isKnownIndependent(scf::ForOp loop);
+
 } // namespace mlir::relax
 
 #endif // RELAX_MLIR_ANALYSIS_INDEPENDENTLOOPS_H

@@ -48,9 +48,8 @@ static bool isParallel(scf::ForOp loop) {
       loop->getParentOfType<scf::ParallelOp>() ||
       !matchPattern(loop.getStep(), m_One()))
     return false;
-  return kind.getValue() == "independent" ||
-         (kind.getValue() == "parallel" &&
-          hasIndependentIterations(loop, loop));
+  return isKnownIndependent(loop) || (kind.getValue() == "parallel" &&
+                                      hasIndependentIterations(loop, loop));
 }
 
 /// A loop that a program calls parallel, as one that is.

@@ -43,13 +43,11 @@ static Value combine(ScalarBuilder &s, StringRef reduction, Value old,
   return s.narrow(result, type);
 }
 
-/// Indices, and the sizes that they must be less than.
-using Checks = SmallVector<std::pair<Value, Value>>;
-
 namespace {
 /// Goes over the elements of `updates`, in row-major order. Threads may share
 /// the columns where they stay what they are: then blocks of them are
-/// outermost.
+/// outermost. Threads of a device share the columns and, where these are few,
+/// the places: each goes over all updates, and makes those of its own places.
 ///
 /// Many updates of a vector are divided into parts, which threads share. Each
 /// part has a vector of its own, and these are added to the tensor in their
@@ -62,16 +60,24 @@ struct ScatterBuilder {
   /// After so many of the indices of an update its place is known, but for the
   /// other indices, with which the place ends.
   int64_t depth;
-  /// The place of an update in the tensor, from these indices, and what is to
-  /// be checked before it is used.
-  llvm::function_ref<SmallVector<Value>(ScalarBuilder &, Indices, Checks &)>
+  /// The sizes of those dimensions of the tensor in which elements of another
+  /// tensor say where an update goes.
+  ArrayRef<Value> sizes;
+  /// The place of an update in the tensor, from these indices, and what those
+  /// elements are, which is to be checked before it is used.
+  llvm::function_ref<SmallVector<Value>(ScalarBuilder &, Indices,
+                                        SmallVector<Value> &)>
       getPlace;
-  /// Whether the last index of an update is the last one of its place, too.
-  bool keepsColumns;
+  /// The dimensions of `updates` whose indices are those of the place, too.
+  ArrayRef<int64_t> columnDims;
 
   Value build(Value tensor) const;
 
 private:
+  /// Places from `begin` on, `width` of them, numbered in row-major order.
+  struct Places {
+    Value begin, width;
+  };
   /// Last indices of updates: `first`, if there is one, and a number in
   /// [begin, end).
   struct Columns {
@@ -85,6 +91,8 @@ private:
   /// vector that it takes.
   static constexpr int64_t kPartUpdates = 1 << 14, kUpdatesOfElement = 16,
                            kMostParts = 64;
+  /// Threads that keep a device busy.
+  static constexpr int64_t kDeviceThreads = 1 << 12;
 
   /// Whether there may be updates for several parts.
   bool hasParts(Value tensor) const;
@@ -93,9 +101,13 @@ private:
   /// A matrix whose rows are the vectors of so many parts.
   Value updateParts(Value tensor, Value count) const;
 
-  /// Updates by the columns; where a part is given, its row of a matrix.
-  Value buildColumns(Value tensor, const Columns &columns,
-                     Value part = {}) const;
+  /// Has threads of a device share the places.
+  Value buildPlaces(Value tensor, const Columns &columns) const;
+
+  /// Updates by the columns; where a part is given, its row of a matrix, and
+  /// where places are, these alone.
+  Value buildColumns(Value tensor, const Columns &columns, Value part = {},
+                     std::optional<Places> own = std::nullopt) const;
   /// Loops over those of the first `count` indices that are not there yet.
   Value overIndices(Value tensor, SmallVector<Value> &indices, int64_t count,
                     const Columns &columns, Body body) const;
@@ -109,7 +121,9 @@ Value ScatterBuilder::build(Value tensor) const {
   Value zero = b.index(0);
   int64_t rank = b.getRank(updates);
   Value size = rank == 0 ? Value() : b.dimValue(updates, rank - 1);
-  if (!keepsColumns || b.isOnDevice())
+  if (b.isOnDevice())
+    return buildPlaces(tensor, {Value(), zero, size});
+  if (!llvm::is_contained(columnDims, rank - 1))
     return buildColumns(tensor, {Value(), zero, size});
   Value width = b.index(kColumns);
   Value blocks = arith::DivUIOp::create(b, size, width);
@@ -190,23 +204,59 @@ Value ScatterBuilder::updateParts(Value tensor, Value count) const {
 }
 
 //===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+Value ScatterBuilder::buildPlaces(Value tensor, const Columns &columns) const {
+  Value one = b.index(1), numPlaces = one, numColumns = one;
+  for (Value size : sizes)
+    numPlaces = arith::MulIOp::create(b, numPlaces, size);
+  for (int64_t dim : columnDims)
+    numColumns = arith::MulIOp::create(b, numColumns, b.dimValue(updates, dim));
+  numColumns = arith::MaxUIOp::create(b, numColumns, one);
+  Value wanted =
+      arith::CeilDivUIOp::create(b, b.index(kDeviceThreads), numColumns);
+  Value count = arith::MaxUIOp::create(
+      b, arith::MinUIOp::create(b, wanted, numPlaces), one);
+  Value width = arith::CeilDivUIOp::create(b, numPlaces, count);
+  auto body = [&](Value owner, ValueRange carried) {
+    Places own = {arith::MulIOp::create(b, owner, width), width};
+    return Carried{buildColumns(carried[0], columns, /*part=*/Value(), own)};
+  };
+  Value updated = buildLoop(b, b.index(0), count, one, tensor, body).front();
+  makeIndependent(b, updated.getDefiningOp());
+  return updated;
+}
+
+//===----------------------------------------------------------------------===//
 // Updates
 //===----------------------------------------------------------------------===//
 
 Value ScatterBuilder::buildColumns(Value tensor, const Columns &columns,
-                                   Value part) const {
+                                   Value part,
+                                   std::optional<Places> own) const {
   SmallVector<Value> indices;
   auto updateInside = [&](Value tensor) {
     ScalarBuilder s = b.scalars();
-    Checks checks;
-    SmallVector<Value> place = getPlace(s, indices, checks);
+    SmallVector<Value> chosen;
+    SmallVector<Value> place = getPlace(s, indices, chosen);
     if (part)
       place.insert(place.begin(), part);
     Value isInside = arith::ConstantIntOp::create(s, s.getI1Type(), 1);
-    for (auto [index, size] : checks)
+    auto require = [&](Value number, Value end) {
       isInside = arith::AndIOp::create(
           s, isInside,
-          arith::CmpIOp::create(s, arith::CmpIPredicate::ult, index, size));
+          arith::CmpIOp::create(s, arith::CmpIPredicate::ult, number, end));
+    };
+    for (auto [index, size] : llvm::zip_equal(chosen, sizes))
+      require(index, size);
+    if (own) {
+      Value number = b.index(0);
+      for (auto [index, size] : llvm::zip_equal(chosen, sizes))
+        number = arith::AddIOp::create(
+            s, arith::MulIOp::create(s, number, size), index);
+      require(arith::SubIOp::create(s, number, own->begin), own->width);
+    }
     auto update = [&] {
       return overIndices(
           tensor, indices, b.getRank(updates), columns,
@@ -261,19 +311,20 @@ static KernelResult buildScatterElements(KernelBuilder &b, ScatterElementsOp op,
   int64_t axis = getAxis(op.getAxis(), b.getRank(data));
   Type dtype = tensorType(op.getIndices()).getDtype();
   Value size = b.dimValue(data, axis);
-  auto getPlace = [&](S s, Indices loops, Checks &checks) {
+  auto getPlace = [&](S s, Indices loops, SmallVector<Value> &chosen) {
     SmallVector<Value> place(loops);
     Value number = tensor::ExtractOp::create(s, indices, loops);
     place[axis] = fromEnd(s, asIndex(s, number, dtype), size);
-    checks.emplace_back(place[axis], size);
+    chosen.push_back(place[axis]);
     return place;
   };
+  SmallVector<int64_t> columnDims =
+      llvm::to_vector(llvm::seq(b.getRank(updates)));
+  llvm::erase(columnDims, axis);
   bool isMean = reduction == "mean";
   auto scatter = [&](Value updates, StringRef reduction, Value tensor) {
-    ScatterBuilder builder = {
-        b,         updates,
-        reduction, b.getRank(updates),
-        getPlace,  /*keepsColumns=*/axis + 1 < b.getRank(data)};
+    ScatterBuilder builder = {b,    updates,  reduction, b.getRank(updates),
+                              size, getPlace, columnDims};
     return builder.build(tensor);
   };
   Value result =
@@ -313,19 +364,21 @@ static KernelResult buildScatterND(KernelBuilder &b, ScatterNDOp op,
   SmallVector<Value> sizes;
   for (int64_t i = 0; i < length; ++i)
     sizes.push_back(b.dimValue(data, i));
-  auto getPlace = [&](S s, Indices loops, Checks &checks) {
+  auto getPlace = [&](S s, Indices loops, SmallVector<Value> &chosen) {
     SmallVector<Value> at(loops), place;
     at.push_back(Value());
     for (int64_t i = 0; i < length; ++i) {
       at.back() = s.index(i);
       Value number = tensor::ExtractOp::create(s, indices, at);
       place.push_back(fromEnd(s, asIndex(s, number, dtype), sizes[i]));
-      checks.emplace_back(place.back(), sizes[i]);
+      chosen.push_back(place.back());
     }
     return place;
   };
-  return one(ScatterBuilder{b, updates, op.getReduction(), numIndices, getPlace,
-                            numIndices < b.getRank(updates)}
+  SmallVector<int64_t> columnDims =
+      llvm::to_vector(llvm::seq(numIndices, b.getRank(updates)));
+  return one(ScatterBuilder{b, updates, op.getReduction(), numIndices, sizes,
+                            getPlace, columnDims}
                  .build(b.copy(data, outputs[0])));
 }
 

@@ -103,7 +103,8 @@ static bool canShare(scf::ForOp loop, scf::ForOp nest) {
     return !nest.getRegion().isAncestor(bound.getParentRegion());
   };
   return isBefore(loop.getLowerBound()) && isBefore(loop.getUpperBound()) &&
-         isBefore(loop.getStep()) && hasIndependentIterations(loop, nest);
+         isBefore(loop.getStep()) &&
+         (isKnownIndependent(loop) || hasIndependentIterations(loop, nest));
 }
 
 bool mlir::relax::launchNest(scf::ForOp nest) {

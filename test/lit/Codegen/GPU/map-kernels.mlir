@@ -181,6 +181,34 @@ func.func private @dependent_nest(%places: memref<?xindex>, %x: memref<?x?xf32>,
 
 // -----
 
+// A loop that says so is shared without proof: each thread goes over all updates
+// and makes its own.
+// CHECK-LABEL: func.func private @independent_nest
+// CHECK: gpu.launch
+// CHECK-SAME: = %c256
+// CHECK: scf.for
+// CHECK-NOT: scf.for
+// CHECK: gpu.terminator
+func.func private @independent_nest(%places: memref<?xindex>, %x: memref<?xf32>, %y: memref<?xf32>) attributes {relax.device = #relax.vdevice<"cuda", 0>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = memref.dim %x, %c0 : memref<?xf32>
+  %n = memref.dim %y, %c0 : memref<?xf32>
+  scf.for %own = %c0 to %n step %c1 {
+    scf.for %i = %c0 to %m step %c1 {
+      %place = memref.load %places[%i] : memref<?xindex>
+      %isOwn = arith.cmpi eq, %place, %own : index
+      scf.if %isOwn {
+        %0 = memref.load %x[%i] : memref<?xf32>
+        memref.store %0, %y[%place] : memref<?xf32>
+      }
+    }
+  } {relax.loop = "independent"}
+  return
+}
+
+// -----
+
 #map = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
 
