@@ -209,7 +209,8 @@ void AttentionTiles::launchBlocks(IndexBuilder &b, Value blocks,
           in.branch(isShared, keep, finish);
         op.walk(approximate);
       });
-  setResidentBlocks(op, 1);
+  if (!areAligned) // loads of elements take registers
+    setResidentBlocks(op, 1);
 }
 
 /// Has blocks share keys where there are few, and returns how many there are.
