@@ -109,22 +109,15 @@ Value mlir::relax::isMatrixAligned(IndexBuilder &b, const MatrixView &matrix,
   return areAligned(b, matrix.base, width, chunk);
 }
 
-Value mlir::relax::loadInside(IndexBuilder &b, const MatrixView &matrix,
-                              Value row, Value column, Value isRow,
-                              Value isColumn) {
-  if (matrix.element)
-    return matrix.element(b, row, column, isRow, isColumn);
-  Value isInside = b.createOrFold<arith::AndIOp>(isRow, isColumn);
-  Type type = cast<MemRefType>(matrix.base.getType()).getElementType();
+/// What `load` gives, or zeros where that has no place.
+static Value loadOrZero(IndexBuilder &b, Value isInside, Type type,
+                        llvm::function_ref<Value(IndexBuilder &)> load) {
   auto op = scf::IfOp::create(
       b, isInside,
       [&](OpBuilder &builder, Location loc) {
         IndexBuilder in(loc, builder);
-        Value place =
-            in.add(matrix.offset, in.add(in.mul(row, matrix.rowStride),
-                                         in.mul(column, matrix.columnStride)));
-        Value element = memref::LoadOp::create(in, matrix.base, place);
-        scf::YieldOp::create(in, element);
+        Value loaded = load(in);
+        scf::YieldOp::create(in, loaded);
       },
       [&](OpBuilder &builder, Location loc) {
         Value zero =
@@ -132,6 +125,26 @@ Value mlir::relax::loadInside(IndexBuilder &b, const MatrixView &matrix,
         scf::YieldOp::create(builder, loc, zero);
       });
   return op.getResult(0);
+}
+
+/// Where an element is in the memory of a matrix.
+static Value findElement(IndexBuilder &b, const MatrixView &matrix, Value row,
+                         Value column) {
+  return b.add(matrix.offset, b.add(b.mul(row, matrix.rowStride),
+                                    b.mul(column, matrix.columnStride)));
+}
+
+Value mlir::relax::loadInside(IndexBuilder &b, const MatrixView &matrix,
+                              Value row, Value column, Value isRow,
+                              Value isColumn) {
+  if (matrix.element)
+    return matrix.element(b, row, column, isRow, isColumn);
+  Value isInside = b.createOrFold<arith::AndIOp>(isRow, isColumn);
+  Type type = cast<MemRefType>(matrix.base.getType()).getElementType();
+  return loadOrZero(b, isInside, type, [&](IndexBuilder &in) -> Value {
+    return memref::LoadOp::create(in, matrix.base,
+                                  findElement(in, matrix, row, column));
+  });
 }
 
 SmallVector<Value> mlir::relax::loadFirst(
@@ -265,26 +278,16 @@ Value ThreadTiles::loadVector(IndexBuilder &in, const Side &side, Value from) {
   const MatrixView &matrix = side.matrix;
   auto [r, d] = placeOf(in, side, 0);
   Value row = in.add(side.first, r), at = in.add(from, d);
-  Value place = in.add(matrix.offset, in.add(in.mul(row, matrix.rowStride),
-                                             in.mul(at, matrix.columnStride)));
+  Value place = findElement(in, matrix, row, at);
   Value isInside = arith::AndIOp::create(in, in.isBelow(row, side.numRows),
                                          in.isBelow(at, problem.k));
   Type element = cast<MemRefType>(matrix.base.getType()).getElementType();
+  llvm::MaybeAlign alignment(numLoads * element.getIntOrFloatBitWidth() / 8);
   auto type = VectorType::get({numLoads}, element);
-  auto op = scf::IfOp::create(
-      in, isInside,
-      [&](OpBuilder &b, Location loc) {
-        llvm::MaybeAlign alignment(numLoads * element.getIntOrFloatBitWidth() /
-                                   8);
-        Value vector = vector::LoadOp::create(b, loc, type, matrix.base, place,
-                                              /*nontemporal=*/false, alignment);
-        scf::YieldOp::create(b, loc, vector);
-      },
-      [&](OpBuilder &b, Location loc) {
-        Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
-        scf::YieldOp::create(b, loc, zero);
-      });
-  return op.getResult(0);
+  return loadOrZero(in, isInside, type, [&](IndexBuilder &b) -> Value {
+    return vector::LoadOp::create(b, type, matrix.base, place,
+                                  /*nontemporal=*/false, alignment);
+  });
 }
 
 /// What a thread brings of a step of the depth.
