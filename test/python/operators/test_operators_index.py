@@ -297,8 +297,6 @@ def test_scatter_elements(run, reduction, axis, dtype):
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int32"])
 def test_scatter_of_many_into_a_vector(load, write, tensor, reduction, dtype, request):
     """Parts of the updates are added up by themselves: the same for any number of threads."""
-    if request.config.getoption("--device"):
-        pytest.skip("threads of devices share places, not updates")
     params = [
         tensor(("n",), dtype),
         tensor(("m",), "int64", name="i"),
@@ -306,8 +304,11 @@ def test_scatter_of_many_into_a_vector(load, write, tensor, reduction, dtype, re
     ]
     main = load(write(lambda x, i, u: op.scatter_elements(x, i, u, 0, reduction), *params))
     rng = np.random.default_rng(0)
+    # Threads of devices share places, and each reads all indices: fewer will do.
+    share = 100 if request.config.getoption("--device") else 1
     # One part, two, three of which the last one is short, and many.
     for size, count in ((1000, 32767), (1024, 32768), (7, 49153), (3, 200_001)):
+        count //= share
         x = rng.standard_normal(size).astype(dtype)
         i = rng.integers(-size, size + 1, count)  # some are outside
         u = rng.integers(-1, 2, count).astype(dtype)
