@@ -147,7 +147,7 @@ static void addDeviceCode(OpPassManager &pm) {
   pm.addPass(createRelaxLowerLaunchesPass());
 }
 
-static void buildLLVM(OpPassManager &pm, const CompileOptions &options) {
+static void buildOutline(OpPassManager &pm, const CompileOptions &options) {
   // For kernels that come on memrefs and did not go through the phase before:
   // what is lowered below asserts that there is none of it.
   pm.addNestedPass<func::FuncOp>(createRelaxWidenBoolMemrefsPass());
@@ -160,8 +160,12 @@ static void buildLLVM(OpPassManager &pm, const CompileOptions &options) {
   addDeviceCode(pm);
   pm.addPass(createRelaxOutlineParallelLoopsPass());
   pm.addNestedPass<func::FuncOp>(createSCFToControlFlowPass());
-  // Before the passes that call kernels, as some return a status from here on.
   pm.addPass(createRelaxLowerScratchMemoryPass());
+}
+
+/// Modes of execution differ from here on, in what calls kernels: of which some
+/// return a status since the phase before.
+static void buildLLVM(OpPassManager &pm, const CompileOptions &options) {
   if (options.execMode == ExecMode::Bytecode)
     pm.addPass(createRelaxMakeKernelEntriesPass());
   pm.addPass(createRelaxConvertToLLVMPass({options.profile}));
@@ -213,6 +217,10 @@ static constexpr Phase kPhases[] = {
     {"shapes", "shape variables become values, StructInfo becomes checks",
      buildShapes},
     {"kernels", "kernels are bufferized and become loops", buildKernels},
+    {"outline",
+     "kernels of devices become images, parallel loops functions, loops "
+     "branches",
+     buildOutline},
     {"llvm", "everything becomes the LLVM dialect", buildLLVM},
 };
 

@@ -203,7 +203,7 @@ class _Watch(PassInstrument):
         if mod.operation != self.operation:
             return  # a module that a pass compiles on the way
         phase = self.phases[0] if self.phases else info.name
-        if phase in ("shapes", "kernels", "llvm"):
+        if phase in ("shapes", "kernels", "outline", "llvm"):
             self.is_over = True
         if self.is_over or self.search.found is not None:
             return

@@ -4,7 +4,7 @@
 // RUN: relax-opt %s -relax-phase-normalize -relax-phase-legalize -relax-phase-memory | FileCheck %s --check-prefix=MEMORY
 // RUN: relax-opt %s -relax-phase-normalize -relax-phase-legalize -relax-phase-memory -relax-phase-shapes | FileCheck %s --check-prefix=SHAPES
 // RUN: relax-opt %s -relax-phase-normalize -relax-phase-legalize -relax-phase-memory -relax-phase-shapes -relax-phase-kernels | FileCheck %s --check-prefix=KERNELS
-// RUN: relax-opt %s -relax-phase-normalize -relax-phase-legalize -relax-phase-memory -relax-phase-shapes -relax-phase-kernels -relax-phase-llvm -o %t.phases
+// RUN: relax-opt %s -relax-phase-normalize -relax-phase-legalize -relax-phase-memory -relax-phase-shapes -relax-phase-kernels -relax-phase-outline -relax-phase-llvm -o %t.phases
 // RUN: relax-opt %s -relax-phase-normalize -relax-phase-legalize -relax-phase-memory -relax-phase-shapes -relax-phase-kernels=emit-kernels=false | FileCheck %s --check-prefix=LOOPS
 // RUN: relax-opt %s -relax-to-llvm -o %t.whole
 // RUN: diff %t.phases %t.whole

@@ -47,7 +47,7 @@ def test_kernels_become_ptx_in_the_program(tmp_path):
 
 def test_the_architecture_is_that_of_the_target(tmp_path):
     relax.compile(layer(), target="cuda -arch=sm_90", dump_phases=tmp_path)
-    assert ".target sm_90" in (tmp_path / "07-llvm.mlir").read_text()
+    assert ".target sm_90" in (tmp_path / "08-llvm.mlir").read_text()
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -958,7 +958,7 @@ CASES = [
     (
         "transform.phase('normalise')",
         "ValueError",
-        "expected a phase, one of normalize, optimize, legalize, memory, shapes, kernels, llvm, but got 'norm",
+        "expected a phase, one of normalize, optimize, legalize, memory, shapes, kernels, outline, llvm, but got 'norm",
     ),
     (
         "transform.phase('normalize', fsue=1)",

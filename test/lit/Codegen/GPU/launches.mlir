@@ -1,8 +1,8 @@
 // RUN: relax-opt %s -relax-gather-device-kernels | FileCheck %s --check-prefix=GATHER
 // RUN: relax-opt %s -gpu-kernel-outlining -relax-gather-device-kernels | FileCheck %s --check-prefix=OUTLINED
-// RUN: relax-opt %s -relax-phase-llvm | FileCheck %s
-// RUN: relax-opt %s -relax-phase-llvm | FileCheck %s --check-prefix=PTX
-// RUN: relax-opt %s -relax-phase-llvm | FileCheck %s --check-prefix=KINDS
+// RUN: relax-opt %s -relax-phase-outline -relax-phase-llvm | FileCheck %s
+// RUN: relax-opt %s -relax-phase-outline -relax-phase-llvm | FileCheck %s --check-prefix=PTX
+// RUN: relax-opt %s -relax-phase-outline -relax-phase-llvm | FileCheck %s --check-prefix=KINDS
 
 // One module for the kernels of a target, with names that PTX can have.
 // GATHER: gpu.launch_func @relax_device_sm_90::@relax_f_1

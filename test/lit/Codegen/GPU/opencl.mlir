@@ -1,6 +1,6 @@
 // RUN: relax-opt %s -relax-map-kernels-to-gpu -canonicalize | FileCheck %s
 // RUN: relax-opt %s -relax-map-kernels-to-gpu -relax-gather-device-kernels | FileCheck %s --check-prefix=GATHER
-// RUN: relax-opt %s -relax-map-kernels-to-gpu -canonicalize -relax-phase-llvm | FileCheck %s --check-prefix=IMAGE
+// RUN: relax-opt %s -relax-map-kernels-to-gpu -canonicalize -relax-phase-outline | FileCheck %s --check-prefix=IMAGE
 
 #map = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
