@@ -1,7 +1,6 @@
 """Short ways to write and run programs."""
 
 import gc
-import itertools
 import os
 import signal
 import sys
@@ -16,6 +15,7 @@ import tvm_ffi
 from assembled import find_spills
 from emulated import ALSO_EMULATED, MACHINES, EmulatedExecutable, Emulator
 from evaluated import ALWAYS_EVALUATED, why_not_evaluated
+from shared_phases import SharedPhases
 
 # How long an example takes, or is found, says nothing where machines and sanitizers differ.
 hypothesis.settings.register_profile(
@@ -23,8 +23,16 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("untimed")
 
+SHARED_PHASES = SharedPhases()
+
 # If this variable is set, each module that a test builds goes through TVMScript and back, too.
 ROUND_TRIP = "RELAX_MLIR_TEST_ROUND_TRIP"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    """Let a test in one of its modes have what phases made in the other one."""
+    SHARED_PHASES.start(_without_mode(item), "exec_mode" in item.fixturenames)
 
 
 @pytest.fixture(autouse=True)
@@ -88,7 +96,7 @@ def pytest_addoption(parser):
         type=int,
         default=1,
         metavar="N",
-        help="run one of N tests only, spread over all",
+        help="run one of N tests only, in all its modes, spread over all",
     )
     parser.addoption(
         "--emulate",
@@ -138,14 +146,25 @@ def pytest_collection_modifyitems(config, items):
         modes = getattr(item, "callspec", None)
         return not is_elsewhere or (modes is not None and modes.params.get("exec_mode") in wanted)
 
-    kept = list(map(runs, items))
-    if (every := config.getoption("--every")) > 1:
-        counts = itertools.accumulate(kept)
-        kept = [keep and count % every == 0 for keep, count in zip(kept, counts, strict=True)]
-    config.hook.pytest_deselected(
-        items=[item for item, keep in zip(items, kept, strict=True) if not keep]
-    )
-    items[:] = [item for item, keep in zip(items, kept, strict=True) if keep]
+    kept = list(filter(runs, items))
+    groups = {}  # each in all its modes
+    for item in kept:
+        groups.setdefault(_without_mode(item), []).append(item)
+    every = config.getoption("--every")
+    kept = [item for group in list(groups.values())[every - 1 :: every] for item in group]
+    left = set(items).difference(kept)
+    config.hook.pytest_deselected(items=[item for item in items if item in left])
+    items[:] = kept
+
+
+def _without_mode(item):
+    """Return the name of a test without the mode that it runs in."""
+    if "exec_mode" not in getattr(getattr(item, "callspec", None), "params", {}):
+        return item.nodeid
+    ids = item.callspec.id.split("-")
+    if (mode := item.callspec.params["exec_mode"]) in ids:
+        ids.remove(mode)
+    return f"{item.nodeid.removesuffix(f'[{item.callspec.id}]')}[{'-'.join(ids)}]"
 
 
 def _chooses_modes(metafunc):

@@ -40,8 +40,7 @@ def compile_function(
 ) -> Callable[..., Any]:
     """Compile a function of tensors of these shapes, with names for sizes, and data types."""
     bb = write(function, types)
-    level = 3 if mode == "compiled" else 1
-    compiled = relax.compile(bb.get(), exec_mode=mode, opt_level=level, **options)
+    compiled = relax.compile(bb.get(), exec_mode=mode, **options)
     return relax.VirtualMachine(compiled)["main"]
 
 
