@@ -1,5 +1,6 @@
 """Short ways to write and run programs."""
 
+import dataclasses
 import gc
 import os
 import signal
@@ -15,6 +16,7 @@ import tvm_ffi
 from assembled import find_spills
 from emulated import ALSO_EMULATED, MACHINES, EmulatedExecutable, Emulator
 from evaluated import ALWAYS_EVALUATED, why_not_evaluated
+from relax_mlir.driver import compiler
 from shared_phases import SharedPhases
 
 # How long an example takes, or is found, says nothing where machines and sanitizers differ.
@@ -23,7 +25,14 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("untimed")
 
+HERE = Path(__file__).parent
 SHARED_PHASES = SharedPhases()
+
+# Tests of these folders are about what programs become, not about fast code: LLVM optimizes less.
+ABOUT_PROGRAMS = {
+    *("analysis", "backend", "builder", "core", "distributed", "dpl", "frontend", "quantization"),
+    *("reference", "script", "training", "transform"),
+}
 
 # If this variable is set, each module that a test builds goes through TVMScript and back, too.
 ROUND_TRIP = "RELAX_MLIR_TEST_ROUND_TRIP"
@@ -40,6 +49,20 @@ def number_of_threads():
     """Leave the number of threads that is the default."""
     yield
     relax.runtime.set_num_threads(None)
+
+
+@pytest.fixture(autouse=True)
+def quick_code(request, monkeypatch):
+    """Optimize the code of programs less where a test is not about it, and says nothing else."""
+    if ABOUT_PROGRAMS.isdisjoint(Path(request.node.fspath).relative_to(HERE).parts):
+        return
+
+    def add_code(program, module, info, options, report, *, add=compiler._add_code):
+        if options.opt_level == relax.CompileOptions().opt_level:
+            options = dataclasses.replace(options, opt_level=0)
+        return add(program, module, info, options, report)
+
+    monkeypatch.setattr(compiler, "_add_code", add_code)
 
 
 @pytest.fixture
