@@ -10,6 +10,10 @@ import numpy as np
 import relax_mlir as relax
 from mlir import ir
 from mlir.passmanager import PassManager
+from relax_mlir._mlir_libs._relax_mlir import digest
+
+# What was compiled, by module, mode and options.
+PROGRAMS: dict[tuple[bytes, str, frozenset[tuple[str, Any]]], Callable[..., Any]] = {}
 
 
 def write(
@@ -38,10 +42,15 @@ def compile_function(
     mode: str,
     **options: Any,
 ) -> Callable[..., Any]:
-    """Compile a function of tensors of these shapes, with names for sizes, and data types."""
-    bb = write(function, types)
-    compiled = relax.compile(bb.get(), exec_mode=mode, **options)
-    return relax.VirtualMachine(compiled)["main"]
+    """Compile a function of tensors of these shapes, with names for sizes, and data types.
+
+    Functions that write the same program, such as lambdas of one place, are compiled once.
+    """
+    mod = write(function, types).get()
+    key = (digest(mod.module), mode, frozenset(options.items()))
+    if key not in PROGRAMS:
+        PROGRAMS[key] = relax.VirtualMachine(relax.compile(mod, exec_mode=mode, **options))["main"]
+    return PROGRAMS[key]
 
 
 def run(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes  # noqa: F401 (NumPy has bfloat16 then)
 import numpy as np
 import pytest
 import relax_mlir as relax
@@ -69,7 +70,8 @@ def program(
     total = "float32" if dtypes[0] == "bfloat16" else "int32"
     bb = relax.BlockBuilder()
     with bb.function("main", [x]):
-        made = op.nn.conv2d(x, op.astype(weight, dtypes[1]), out_dtype=total, **attributes)
+        constant = relax.const(weight.astype(np.dtype(dtypes[1])))
+        made = op.nn.conv2d(x, constant, out_dtype=total, **attributes)
         bb.emit_func_output(made)
     return bb.get()
 
