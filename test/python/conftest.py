@@ -25,7 +25,6 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("untimed")
 
-HERE = Path(__file__).parent
 SHARED_PHASES = SharedPhases()
 
 # Tests of these folders are about what programs become, not about fast code: LLVM optimizes less.
@@ -41,7 +40,7 @@ ROUND_TRIP = "RELAX_MLIR_TEST_ROUND_TRIP"
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
     """Let a test in one of its modes have what phases made in the other one."""
-    SHARED_PHASES.start(_without_mode(item), "exec_mode" in item.fixturenames)
+    SHARED_PHASES.start(_without_mode(item) if "exec_mode" in item.fixturenames else None)
 
 
 @pytest.fixture(autouse=True)
@@ -53,8 +52,8 @@ def number_of_threads():
 
 @pytest.fixture(autouse=True)
 def quick_code(request, monkeypatch):
-    """Optimize the code of programs less where a test is not about it, and says nothing else."""
-    if ABOUT_PROGRAMS.isdisjoint(Path(request.node.fspath).relative_to(HERE).parts):
+    """Compile with opt_level=0 where a test is not about code, and leaves the default."""
+    if ABOUT_PROGRAMS.isdisjoint(request.node.path.relative_to(Path(__file__).parent).parts):
         return
 
     def add_code(program, module, info, options, report, *, add=compiler._add_code):
@@ -157,7 +156,10 @@ def pytest_collection_finish():
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out what does not run where --reference, --device or --emulate says."""
+    """Leave out what does not run where --reference, --device or --emulate says.
+
+    The modes of a test follow one another, so that they share phases.
+    """
     wanted = {"compiled", "bytecode"}
     if config.getoption("--reference"):
         wanted = {"reference"}

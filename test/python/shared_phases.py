@@ -20,21 +20,20 @@ class SharedPhases:
         self._lower, self._run_phase = compiler._lower, compiler._run_phase
         compiler._lower, compiler._run_phase = self.lower, self.run_phase
         self._test = None
-        self._is_shared = False
         self._kept = {}  # by context, module and options: the module after each phase of KEPT
         self._running = threading.local()
 
-    def start(self, test, is_shared):
-        """Start a test, in one of its modes, and forget what another one left."""
+    def start(self, test):
+        """Start a test in one of its modes, None if it has none; forget what another one left."""
         if test != self._test:
             self._kept.clear()
-        self._test, self._is_shared = test, is_shared
+        self._test = test
 
     def lower(self, module, options, report, dump):
         """Stands in for the function of the driver; phases that are watched run."""
         is_watched = isinstance(dump, compiler._Dump) or PassContext.current().instruments
         key = None
-        if self._is_shared and not is_watched:
+        if self._test is not None and not is_watched:
             either = dataclasses.replace(options, exec_mode="compiled")
             key = (module.context, _ext.digest(module), repr(either))
         outer = getattr(self._running, "key", None)  # which folds constants
