@@ -333,27 +333,26 @@ void AttentionLoops::packKeys(IndexBuilder &b, const Task &task,
   int64_t width = vectors * lanes;
   Value zero = b.index(0), depth = sizes[parts.depthLoop()];
   Value last = b.sub(sizes[parts.keyLoop()], b.index(1));
-  b.loop(zero, b.roundUp(keys.count, width), lanes,
-         [&](IndexBuilder &b, Value i) {
-           Value place = b.rem(i, b.index(width));
-           Value panel = b.mul(b.sub(i, place), task.depth);
-           Value to = b.add(b.add(task.panels, panel), place);
-           b.loop(zero, task.depth, lanes, [&](IndexBuilder &b, Value j) {
-             SmallVector<Value> indices = getIndices(task), rows;
-             Value first = b.mul(j, task.wordSize);
-             indices[parts.depthLoop()] = first;
-             Value mask = makeMask(b, b.sub(depth, first), task.wordSize);
-             for (int64_t row = 0; row < lanes; ++row) {
-               Value key = b.add(b.add(keys.first, i), row);
-               indices[parts.keyLoop()] = b.min(key, last);
-               rows.push_back(
-                   computeFactor(b, parts.key, indices, mask, task.wordSize));
-             }
-             Value begin = b.add(to, b.mul(j, width));
-             for (auto [k, column] : llvm::enumerate(transpose(b, rows)))
-               store(b, column, task.scratch, b.add(begin, k * width));
-           });
-         });
+  b.loop(zero, keys.count, lanes, [&](IndexBuilder &b, Value i) {
+    Value place = b.rem(i, b.index(width));
+    Value panel = b.mul(b.sub(i, place), task.depth);
+    Value to = b.add(b.add(task.panels, panel), place);
+    b.loop(zero, task.depth, lanes, [&](IndexBuilder &b, Value j) {
+      SmallVector<Value> indices = getIndices(task), rows;
+      Value first = b.mul(j, task.wordSize);
+      indices[parts.depthLoop()] = first;
+      Value mask = makeMask(b, b.sub(depth, first), task.wordSize);
+      for (int64_t row = 0; row < lanes; ++row) {
+        Value key = b.add(b.add(keys.first, i), row);
+        indices[parts.keyLoop()] = b.min(key, last);
+        rows.push_back(
+            computeFactor(b, parts.key, indices, mask, task.wordSize));
+      }
+      Value begin = b.add(to, b.mul(j, width));
+      for (auto [k, column] : llvm::enumerate(transpose(b, rows)))
+        store(b, column, task.scratch, b.add(begin, k * width));
+    });
+  });
 }
 
 /// Copies values as words of neighboring keys, in rows of columns. One past the
@@ -386,41 +385,48 @@ void AttentionLoops::packValues(IndexBuilder &b, const Task &task,
   });
 }
 
-/// Products of a tile of queries with all keys of the block.
+/// Products of a tile of queries with all keys of the block: panel by panel,
+/// and vector by vector of the last one where it is not full.
 void AttentionLoops::multiplyPanels(IndexBuilder &b, const Task &task,
                                     const Keys &keys, Value query) {
   int64_t width = vectors * lanes;
-  Value zero = b.index(0);
   Value left = b.add(task.queries, b.mul(query, task.depth));
   SmallVector<Value> rows;
   for (int64_t i = 0; i < tileRows; ++i)
     rows.push_back(b.add(left, b.mul(task.depth, i)));
-  b.loop(zero, keys.count, width, [&](IndexBuilder &b, Value j) {
-    Value panel = b.add(task.panels, b.mul(j, task.depth));
-    SmallVector<Value> inits(tileRows * vectors, splat(b, vectorType, 0));
-    Value depth = b.ceilDiv(sizes[parts.depthLoop()], b.index(task.wordSize));
+  Value depth = b.ceilDiv(sizes[parts.depthLoop()], b.index(task.wordSize));
+  auto compute = [&](IndexBuilder &b, Value panel, Value j, int64_t count) {
+    SmallVector<Value> inits(tileRows * count, splat(b, vectorType, 0));
     SmallVector<Value> sums = b.reduceUnrolled(
-        depth, IndexBuilder::countSteps(tileRows * vectors), inits,
+        depth, IndexBuilder::countSteps(tileRows * count), inits,
         [&](IndexBuilder &b, const IndexBuilder::Step &k, ValueRange carried) {
           SmallVector<Value> sums = llvm::to_vector(carried), right;
           Value from = b.add(panel, k, width);
-          for (int64_t v = 0; v < vectors; ++v)
+          for (int64_t v = 0; v < count; ++v)
             right.push_back(load(b, task.scratch, b.add(from, v * lanes)));
           for (int64_t i = 0; i < tileRows; ++i) {
             Value element = loadScalar(b, task.scratch, b.add(rows[i], k, 1));
             Value left = vector::BroadcastOp::create(b, vectorType, element);
-            for (int64_t v = 0; v < vectors; ++v) {
-              Value &sum = sums[i * vectors + v];
+            for (int64_t v = 0; v < count; ++v) {
+              Value &sum = sums[i * count + v];
               sum = multiplyAdd(b, task, left, right[v], sum);
             }
           }
           return sums;
         });
     for (auto [index, sum] : llvm::enumerate(sums)) {
-      int64_t i = index / vectors, v = index % vectors;
+      int64_t i = index / count, v = index % count;
       Value to = b.add(task.scores, i * keyBlock + v * lanes);
       store(b, sum, task.scratch, b.add(to, j));
     }
+  };
+  Value end = b.sub(keys.count, b.rem(keys.count, b.index(width)));
+  b.loop(b.index(0), end, width, [&](IndexBuilder &b, Value j) {
+    compute(b, b.add(task.panels, b.mul(j, task.depth)), j, vectors);
+  });
+  Value last = b.add(task.panels, b.mul(end, task.depth));
+  b.loop(end, keys.count, lanes, [&](IndexBuilder &b, Value j) {
+    compute(b, b.add(last, b.sub(j, end)), j, 1);
   });
 }
 
