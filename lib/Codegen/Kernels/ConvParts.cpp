@@ -33,9 +33,10 @@ using namespace mlir::relax;
 /// products load elements themselves.
 static double estimateTime(const ConvTile &tile, int64_t width,
                            int64_t channels, int64_t depth) {
-  constexpr double kTypicalWidth = 28, kLoop = 1, kFinish = 6;
+  constexpr double kTypicalWidth = 28, kFinish = 6;
   constexpr double kInstructions = 1.5, kWeight = 4;
   constexpr int64_t kManyLanes = 16;
+  double loop = tile.lanes < kManyLanes ? 1 : 0.3;
   double pixels = tile.pixels, vectors = tile.vectors;
   // Of a row of unknown width half of the last tile is lost.
   double tiles = ShapedType::isDynamic(width)
@@ -49,7 +50,7 @@ static double estimateTime(const ConvTile &tile, int64_t width,
         std::max({step, (products + loads) / kInstructions, vectors * kWeight});
   double finish = double(tile.channels()) *
                   llvm::divideCeil(tile.pixels, tile.lanes) * kFinish;
-  return tiles * panels * (step + kLoop + finish / std::max<double>(depth, 1));
+  return tiles * panels * (step + loop + finish / std::max<double>(depth, 1));
 }
 
 ConvTile ConvTile::get(const TargetModel &target, int64_t width,
