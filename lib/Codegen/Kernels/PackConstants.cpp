@@ -19,6 +19,7 @@
 #include "ConvParts.h"
 #include "Convolution.h"
 #include "Matmul.h"
+#include "PackedMemory.h"
 
 #include "relax-mlir/Codegen/Passes.h"
 #include "relax-mlir/IR/Constants.h"
@@ -128,7 +129,8 @@ static bool areModerate(ElementsAttr weights) {
 
 /// The panels of a matrix, each with `width` columns; zeros where it has fewer.
 static ElementsAttr packElements(ElementsAttr matrix,
-                                 const PackedMatrix &layout) {
+                                 const PackedMatrix &layout,
+                                 PackedMemory &memory) {
   std::string storage;
   ArrayRef<char> from = getConstantBytes(matrix, storage);
   std::vector<float> transformed;
@@ -160,9 +162,7 @@ static ElementsAttr packElements(ElementsAttr matrix,
     }
   auto packed =
       RankedTensorType::get(getPanelShape(type, layout), type.getElementType());
-  return DenseResourceElementsAttr::get(
-      packed, "packed",
-      HeapAsmResourceBlob::allocateAndCopyWithAlign(to, /*align=*/64));
+  return DenseResourceElementsAttr::get(packed, "packed", memory.copy(to));
 }
 
 /// The weights that were transformed to `tiles`.
@@ -279,12 +279,25 @@ static bool hasModerateWeights(CallTIROp call, const PackedMatrix &layout) {
   return constant && areModerate(constant.getValue());
 }
 
+/// The bytes of all constants of a module.
+static size_t countConstantBytes(Operation *module) {
+  size_t bytes = 0;
+  module->walk([&](ConstantOp constant) {
+    ShapedType type = constant.getValue().getShapedType();
+    if (type.getElementType().isIntOrFloat())
+      bytes += llvm::divideCeil(
+          type.getNumElements() * type.getElementTypeBitWidth(), 8);
+  });
+  return bytes;
+}
+
 namespace {
 /// Packs the constants of calls in one module. Constants that are packed the
 /// same way share their elements and the kernels that take them.
 class ConstantPacker {
 public:
-  explicit ConstantPacker(SymbolTable &symbols) : symbols(symbols) {}
+  ConstantPacker(SymbolTable &symbols, size_t expectedBytes)
+      : symbols(symbols), memory(expectedBytes) {}
   /// Whether the call has a constant there, and now passes its panels.
   bool pack(CallTIROp call, func::FuncOp kernel, const PackedMatrix &layout);
   bool pack(CallTIROp call, func::FuncOp kernel,
@@ -298,6 +311,7 @@ private:
   void replace(CallTIROp call, unsigned parameter, Attribute elements);
 
   SymbolTable &symbols;
+  PackedMemory memory;
   /// By what is packed, and how.
   llvm::DenseMap<std::pair<Attribute, Attribute>, Attribute> elements;
   llvm::DenseMap<std::pair<Operation *, Attribute>, func::FuncOp> kernels;
@@ -310,7 +324,7 @@ struct RelaxPackConstantsPass
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     TargetModel target = TargetModel::get(getOperation());
-    ConstantPacker packer(symbols);
+    ConstantPacker packer(symbols, countConstantBytes(getOperation()));
     SmallVector<CallTIROp> calls;
     getOperation().walk([&](CallTIROp call) { calls.push_back(call); });
     llvm::SmallSetVector<Operation *, 8> replaced;
@@ -359,7 +373,7 @@ bool ConstantPacker::pack(CallTIROp call, func::FuncOp kernel,
   Attribute key = b.getDenseI64ArrayAttr(numbers);
   Attribute &packed = elements[{constant.getValue(), key}];
   if (!packed)
-    packed = packElements(constant.getValue(), layout);
+    packed = packElements(constant.getValue(), layout, memory);
   func::FuncOp copy =
       getKernel(kernel, key, [&] { return packParameter(kernel, layout); });
   replace(call, layout.parameter, packed);
@@ -423,9 +437,7 @@ bool ConstantPacker::pack(CallTIROp call, func::FuncOp kernel,
   }
   Builder b(call);
   auto make = [&](RankedTensorType type, ArrayRef<char> bytes) {
-    return DenseResourceElementsAttr::get(
-        type, "packed",
-        HeapAsmResourceBlob::allocateAndCopyWithAlign(bytes, /*align=*/64));
+    return DenseResourceElementsAttr::get(type, "packed", memory.copy(bytes));
   };
   auto layout = SmallVector<int64_t>{weights.columnLoop, weights.lanes};
   std::string storage;
