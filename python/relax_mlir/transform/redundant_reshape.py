@@ -11,7 +11,7 @@ from mlir import ir
 from .. import op
 from ..core.struct_info import facts_at
 from .python_pass import function_pass
-from .rewriting import are_equal, dims_of, made_by, rewrite_operations
+from .rewriting import are_equal, dims_of, made_by, rewrite_operations, updates_tensors
 
 
 @function_pass(opt_level=0)
@@ -19,6 +19,7 @@ class RemoveRedundantReshape:
     """Remove the first one of two reshapes, and reshapes to the shape that a tensor has.
 
     Shapes are compared as far as can be proven, so ``[n * 4 + 4]`` and ``[(n + 1) * 4]`` are one.
+    A function that updates tensors in place is left alone: its reshapes are copies.
 
     Examples
     --------
@@ -37,7 +38,8 @@ class RemoveRedundantReshape:
 
     def transform_function(self, func: Any, mod: Any, ctx: Any) -> Any:
         """Remove reshapes of a function."""
-        rewrite_operations(func.operation, ["relax.reshape"], _remove)
+        if not updates_tensors(func.operation):
+            rewrite_operations(func.operation, ["relax.reshape"], _remove)
         return func
 
 

@@ -13,6 +13,8 @@ from ..core.ir import Dim, Facts, TensorStructInfo
 from ..core.struct_info import facts_at, is_subtype
 from ..core.variables import defining_op, unnamed, walk
 
+_UPDATES = frozenset({"relax.call_tir_inplace", "relax.call_inplace_packed"})
+
 Rewrite = Callable[[ir.Operation], "ir.Value | None"]
 
 
@@ -116,6 +118,11 @@ def erase_unused(found: ir.Operation) -> None:
         owners = [defining_op(operand) for operand in op.operands]
         op.erase()
         pending += dict.fromkeys(owner for owner in owners if owner is not None)
+
+
+def updates_tensors(function: ir.Operation) -> bool:
+    """Say whether a function updates tensors in place, so that it matters when others are read."""
+    return any(found.name in _UPDATES for found in walk(function))
 
 
 def made_by(value: ir.Value, name: str) -> ir.Operation | None:

@@ -14,7 +14,7 @@ import pytest
 import relax_mlir as relax
 from relax_mlir import op
 from relax_mlir.transform import FuseActivations, ReorderReshapeAfterElementwise
-from rewriting_cases import build, check, names, tensor
+from rewriting_cases import build, check, names, run, tensor
 
 SLOPE = math.sqrt(2 / math.pi)
 
@@ -162,6 +162,72 @@ def test_activation_behind_a_reshape_is_part_of_the_product(exec_mode: str, tmp_
 )
 def test_reshapes_come_after_operators_of_elements(write: Any, wanted: list[str]) -> None:
     check(ReorderReshapeAfterElementwise(), build(write, tensor("x", "n", 4)), wanted, n=3)
+
+
+@pytest.mark.parametrize(
+    ("write", "wanted"),
+    [
+        (
+            lambda x: op.add(op.reshape(op.exp(x), [1, "n", 1, 4]), const(2, shape=(4,))),
+            ["exp", "reshape", "add", "reshape"],
+        ),
+        (
+            lambda x: op.add(const(2, shape=(3, 1)), op.reshape(op.exp(x), ["n", 1, 4])),
+            None,  # the result has more elements
+        ),
+        (
+            lambda x: op.reshape(
+                op.subtract(const(3, shape=(1, 1, 4)), op.reshape(op.exp(x), [1, "n", 4])), ["n", 4]
+            ),
+            ["exp", "reshape", "subtract"],
+        ),
+        (
+            lambda x: op.maximum(
+                op.reshape(op.exp(x), ["n", 1, 4]), op.reshape(const(2, shape=(4,)), [1, 1, 4])
+            ),
+            ["exp", "reshape", "reshape", "maximum", "reshape"],
+        ),
+    ],
+)
+def test_constants_are_reshaped_instead(write: Any, wanted: list[str] | None) -> None:
+    check(ReorderReshapeAfterElementwise(), build(write, tensor("x", "n", 4)), wanted, n=3)
+
+
+def test_parameters_are_reshaped_instead() -> None:
+    mod = build(
+        lambda x, y: op.add(op.reshape(op.exp(x), [1, "n", 4]), y),
+        tensor("x", "n", 4),
+        tensor("y", 1, 1, 4),
+    )
+    check(ReorderReshapeAfterElementwise(), mod, ["exp", "reshape", "add", "reshape"], n=3)
+
+
+def test_reshapes_stay_where_tensors_are_updated() -> None:
+    # `exp(x)` is updated between its reshape and what uses that.
+    text = """
+    func.func private @double(%x: memref<4xf32>) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c4 = arith.constant 4 : index
+      scf.for %i = %c0 to %c4 step %c1 {
+        %0 = memref.load %x[%i] : memref<4xf32>
+        %1 = arith.addf %0, %0 : f32
+        memref.store %1, %x[%i] : memref<4xf32>
+      }
+      return
+    }
+    relax.func @main(%x: !relax.tensor<[4], f32>) -> !relax.tensor<[2, 2], f32> {
+      %s = relax.shape <[2, 2]>
+      %0 = relax.exp %x : (!relax.tensor<[4], f32>) -> !relax.tensor<[4], f32>
+      %1 = relax.reshape %0, %s : (!relax.tensor<[4], f32>, !relax.shape<[2, 2]>) -> !relax.tensor<[2, 2], f32>
+      %2 = relax.call_tir_inplace @double(%0) inplace [0] : (!relax.tensor<[4], f32>) -> !relax.tensor<[4], f32>
+      %3 = relax.tanh %1 : (!relax.tensor<[2, 2], f32>) -> !relax.tensor<[2, 2], f32>
+      relax.return %3 : !relax.tensor<[2, 2], f32>
+    }"""  # noqa: E501 (the lines of MLIR)
+    x = np.linspace(-1, 1, 4, dtype="float32")
+    for mode in ("bytecode", "compiled"):
+        actual = run(relax.IRModule(text), x, exec_mode=mode)
+        np.testing.assert_allclose(actual, np.tanh(np.exp(x)).reshape(2, 2), rtol=1e-6)
 
 
 def reshape_is_used(x: Any) -> Any:
