@@ -78,6 +78,7 @@ from .reorder_take_after_matmul import ReorderTakeAfterMatmul
 from .run_codegen import RunCodegen
 from .schedule import ApplySchedule
 from .smooth_quant import SmoothQuant
+from .split_before_permute_dims import SplitBeforePermuteDims
 from .symbols import AttachGlobalSymbol, NormalizeGlobalVar
 from .transpose_weights import TransposeQuantizedWeights
 from .update_vdevice import UpdateVDevice
@@ -141,6 +142,7 @@ __all__ = [
     "RunCodegen",
     "Sequential",
     "SmoothQuant",
+    "SplitBeforePermuteDims",
     "SplitLayoutRewritePreproc",
     "ToMixedPrecision",
     "TopologicalSort",

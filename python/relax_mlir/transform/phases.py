@@ -29,6 +29,7 @@ from .quantize_dynamic import QuantizeDynamic
 from .quantized_products import FakeQuantizationToInteger
 from .registry import PASSES, name_of
 from .reorder_reshape import ReorderReshapeAfterElementwise
+from .split_before_permute_dims import SplitBeforePermuteDims
 from .transpose_weights import TransposeQuantizedWeights
 
 
@@ -82,7 +83,8 @@ def _foldings(options: CompileOptions) -> list[Pass]:
         "relax.nn.conv2d": ["NCHW", "OIHW"],
         "relax.nn.conv3d": ["NCDHW", "OIDHW"],
     }
-    passes: list[Any] = [simplify(join=False)]
+    passes: list[Any] = [SplitBeforePermuteDims()] if options.fuse else []
+    passes.append(simplify(join=False))
     if options.integer_products and _multiplies(options, "int16"):
         is_direct = _multiplies(options, "int8") and options.vector_bits == 512
         passes.append(FakeQuantizationToInteger(has_byte_convolutions=is_direct, worthwhile=True))
@@ -90,8 +92,8 @@ def _foldings(options: CompileOptions) -> list[Pass]:
     if options.fuse and options.combine_matmuls:
         # It puts constants together, which is left to do then.
         passes.append(CombineParallelMatmul(worthwhile=True))
-    passes += [TransposeQuantizedWeights(), FoldConstant()]
-    return [*passes, FuseActivations(), ReorderReshapeAfterElementwise()]
+    passes += [TransposeQuantizedWeights(), FoldConstant(), FuseActivations()]
+    return [*passes, ReorderReshapeAfterElementwise()]
 
 
 def _multiplies(options: CompileOptions, dtype: str) -> bool:
