@@ -71,10 +71,10 @@ class _Cell:
     state: int
 
     def gates(self, product: ir.Value, count: int, bias: ir.Value | None = None) -> list[ir.Value]:
-        """Return the parts of a product for each gate."""
+        """Return the parts of a product for each gate, which its kernel writes apart."""
         whole = product if bias is None else op.add(product, bias)
-        size = self.state
-        return [part(whole, 1, i * size, (i + 1) * size) for i in range(count)]
+        parts = op.split(whole, count, axis=1)
+        return [op.get_item(parts, i) for i in range(count)]
 
     def activate(self, index: int, x: ir.Value) -> ir.Value:
         """Apply an activation."""
@@ -95,28 +95,29 @@ def _rnn_step(_: Node, cell: _Cell, x: ir.Value, state: list[ir.Value]) -> list[
 
 def _gru_step(node: Node, cell: _Cell, x: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
     (hidden,) = state
-    size = cell.state
     update, reset, new = cell.gates(x, 3)
-    weights = [part(cell.recurrence, 1, i * size, (i + 1) * size) for i in range(3)]
-    biases = [
-        None if cell.recurrent_bias is None
-        else part(cell.recurrent_bias, 0, i * size, (i + 1) * size)
-        for i in range(3)
-    ]  # fmt: skip
-
-    def recurrent(value: ir.Value, index: int) -> ir.Value:
-        product, bias = op.matmul(value, weights[index]), biases[index]
-        return product if bias is None else op.add(product, bias)
-
-    z = cell.activate(0, op.add(update, recurrent(hidden, 0)))
-    r = cell.activate(0, op.add(reset, recurrent(hidden, 1)))
+    bias = cell.recurrent_bias
     if node.attr("linear_before_reset", 0):
-        inner = op.multiply(r, recurrent(hidden, 2))
+        # All gates are of one product.
+        on_update, on_reset, on_new = cell.gates(op.matmul(hidden, cell.recurrence), 3, bias)
+        z = cell.activate(0, op.add(update, on_update))
+        inner = op.multiply(cell.activate(0, op.add(reset, on_reset)), on_new)
     else:
-        inner = recurrent(op.multiply(r, hidden), 2)
+        first, last = _divide(cell.recurrence, 1, 2 * cell.state)
+        first_bias, last_bias = (None, None) if bias is None else _divide(bias, 0, 2 * cell.state)
+        on_update, on_reset = cell.gates(op.matmul(hidden, first), 2, first_bias)
+        z = cell.activate(0, op.add(update, on_update))
+        r = cell.activate(0, op.add(reset, on_reset))
+        inner = op.matmul(op.multiply(r, hidden), last)
+        inner = inner if last_bias is None else op.add(inner, last_bias)
     h = cell.activate(1, op.add(new, inner))
     rest = op.subtract(number(1, z.type.dtype), z)
     return [op.add(op.multiply(rest, h), op.multiply(z, hidden))]
+
+
+def _divide(x: ir.Value, axis: int, place: int) -> tuple[ir.Value, ir.Value]:
+    """Return a tensor up to a place along an axis, and from there on."""
+    return part(x, axis, 0, place), part(x, axis, place, shape_of(x)[axis])
 
 
 def _lstm_step(node: Node, cell: _Cell, x: ir.Value, state: list[ir.Value]) -> list[ir.Value]:
