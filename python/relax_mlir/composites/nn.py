@@ -28,6 +28,7 @@ from ..core.expr import TensorLike, as_tensor
 from .attention import attention_var_len
 from .convolution import Convolution, numbers, padding_numbers, transposed
 from .layouts import SPATIAL, data_letters, of_layout, packed, unpacked
+from .recurrent import gru, lstm, rnn
 from .tensors import cast, number, product, rank_of, shape_of, size_tensor
 
 __all__ = [
@@ -38,7 +39,10 @@ __all__ = [
     "conv3d_transpose",
     "cross_entropy_with_logits",
     "dropout",
+    "gru",
+    "lstm",
     "nll_loss",
+    "rnn",
 ]
 
 _REDUCTIONS = ("mean", "sum", "none")
