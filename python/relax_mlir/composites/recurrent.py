@@ -272,9 +272,10 @@ def lstm(
     *,
     reverse: bool = False,
 ) -> ir.Value:
-    """Run a layer of long short-term memory over a sequence, in one direction.
+    """Return the outputs and the last state of a layer of long short-term memory.
 
-    Weights are as in ``torch.nn.LSTM``, with the gates input, forget, candidate, output.
+    The layer goes over a sequence in one direction. Weights are as in
+    ``torch.nn.LSTM``, with the gates input, forget, candidate, output.
 
     Parameters
     ----------
@@ -330,9 +331,10 @@ def gru(
     *,
     reverse: bool = False,
 ) -> ir.Value:
-    """Run a layer of gated recurrent units over a sequence, in one direction.
+    """Return the outputs and the last state of a layer of gated recurrent units.
 
-    Weights are as in ``torch.nn.GRU``, with the gates reset, update, new.
+    The layer goes over a sequence in one direction. Weights are as in
+    ``torch.nn.GRU``, with the gates reset, update, new.
 
     Parameters
     ----------
@@ -377,9 +379,9 @@ def rnn(
     activation: str = "tanh",
     reverse: bool = False,
 ) -> ir.Value:
-    """Run a recurrent layer without gates over a sequence, in one direction.
+    """Return the outputs and the last state of a recurrent layer without gates.
 
-    Weights are as in ``torch.nn.RNN``.
+    The layer goes over a sequence in one direction. Weights are as in ``torch.nn.RNN``.
 
     Parameters
     ----------
