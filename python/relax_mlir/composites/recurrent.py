@@ -15,7 +15,8 @@ from mlir import ir
 
 from .. import op
 from ..core.expr import TensorLike, as_tensor
-from .tensors import number, shape_of
+from ..core.ir import Dim
+from .tensors import cast, number, shape_of, size_tensor
 
 Activation = Callable[[ir.Value], ir.Value]
 State = Sequence[ir.Value]
@@ -56,6 +57,26 @@ class Cell:
     def step(self, x: ir.Value, state: State) -> list[ir.Value]:
         """Return the next state, whose first tensor is the output, of the products of an input."""
         raise NotImplementedError
+
+    def multiply(self, x: ir.Value) -> ir.Value:
+        """Return the products of inputs, of all steps at once."""
+        product = op.matmul(x, self.weight)
+        return product if self.bias is None else op.add(product, self.bias)
+
+    def advance(
+        self, x: ir.Value, state: State, place: int | Dim, lengths: ir.Value | None = None
+    ) -> tuple[ir.Value, list[ir.Value]]:
+        """Return the output and the next state of step `place`, of the products of its input.
+
+        Sequences of fewer steps, which `lengths` counts, give 0 and keep their state.
+        """
+        new = self.step(x, state)
+        if lengths is None:
+            return new[0], new
+        at = cast(size_tensor(place), lengths.type.dtype)
+        runs = op.greater(op.reshape(lengths, [-1, 1]), at)
+        output = op.where(runs, new[0], number(0, new[0].type.dtype))
+        return output, [op.where(runs, one, old) for one, old in zip(new, state, strict=True)]
 
     def activate(self, index: int, x: ir.Value) -> ir.Value:
         """Apply an activation."""
@@ -190,19 +211,12 @@ def run(
     steps = shape_of(x)[0]
     if not isinstance(steps, int) or not 0 < steps <= LONGEST:
         raise NotImplementedError(f"expected from 1 to {LONGEST} known steps, but got {x.type}")
-    product = op.matmul(x, cell.weight)
-    inputs = product if cell.bias is None else op.add(product, cell.bias)
+    inputs = cell.multiply(x)
     outputs: dict[int, ir.Value] = {}
     now = list(state)
     for place in reversed(range(steps)) if reverse else range(steps):
         taken = op.strided_slice(inputs, [0], [place], [place + 1], assume_inbound=True)
-        new = cell.step(op.squeeze(taken, [0]), now)
-        output = new[0]
-        if lengths is not None:
-            runs = op.greater(op.reshape(lengths, [-1, 1]), number(place, lengths.type.dtype))
-            output = op.where(runs, output, number(0, output.type.dtype))
-            new = [op.where(runs, one, old) for one, old in zip(new, now, strict=True)]
-        outputs[place], now = output, new
+        outputs[place], now = cell.advance(op.squeeze(taken, [0]), now, place, lengths)
     return [outputs[place] for place in range(steps)], now
 
 

@@ -358,16 +358,6 @@ def test_loop_of_known_length() -> None:
     check(model, {"x": random(4)})
 
 
-def test_loop_of_unknown_length_is_an_error() -> None:
-    model = graph(LOOP % ("int64 count,", ""))
-    with pytest.raises(NotImplementedError, match="Loop of opset 18: expected a trip count that"):
-        from_onnx(model)
-    session = InferenceSession(model, constants={"count": np.array(3)})
-    x = random(4)
-    wanted = ReferenceEvaluator(model).run(None, {"count": np.array(3), "x": x})
-    np.testing.assert_allclose(session.run(["y"], {"x": x})[0], wanted[0])
-
-
 # -- errors -------------------------------------------------------------------------------------
 
 

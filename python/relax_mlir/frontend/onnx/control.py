@@ -14,17 +14,19 @@ import numpy as np
 from mlir import ir
 
 from ... import op
-from ...composites.tensors import normal_axis
+from ...composites.tensors import normal_axis, number, size_tensor
+from ...core.ir import Dim, ShapeStructInfo
 from ..values import (
     DataDependentError,
     Value,
     as_tensor,
-    known_array,
+    is_known,
     known_ints,
     known_sizes,
     rank_of,
     shape_of,
 )
+from .loops import Step, count_to, go_on
 from .manipulate import part, split
 from .registry import Node, converter
 
@@ -85,22 +87,73 @@ def _filled(form: Any, tensors: Iterator[ir.Value], node: Node, name: str) -> An
 
 @converter("Loop", raw=None)
 def _loop(node: Node, count: Value = None, condition: Value = None, *carried: Value) -> Any:
-    trips = _LONGEST + 1 if count is None else known_ints(count, "a trip count")[0]
-    goes_on = condition is None or bool(known_array(condition, "a condition").reshape(()))
+    trips = None if count is None else _trips(node, count)
+    goes_on = np.array(True) if condition is None else condition
     values = list(carried)
     scanned: list[list[Value]] = [[] for _ in range(len(node.proto.output) - len(values))]
+
+    def turn(place: Value, state: list[Value]) -> tuple[Value, list[Value], list[Value]]:
+        more, *results = node.importer.subgraph(node, "body", [place, np.array(True), *state])
+        return more, results[: len(values)], results[len(values) :]
+
+    # As many steps as are known are written one after the other.
     step = 0
-    while goes_on and step < trips:
+    while trips is None or (isinstance(trips, int) and step < trips <= _LONGEST):
+        if not isinstance(goes_on, np.ndarray) or not goes_on.reshape(()).item():
+            break
         if step == _LONGEST:
             raise NotImplementedError(f"expected a loop of up to {_LONGEST} steps")
-        index = np.array(step, "int64")
-        results = node.importer.subgraph(node, "body", [index, np.array(True), *values])
-        goes_on = bool(known_array(results[0], "a condition").reshape(()))
-        values, new = results[1 : 1 + len(values)], results[1 + len(values) :]
-        for kept, value in zip(scanned, new, strict=True):
+        goes_on, values, given = turn(np.array(step, "int64"), values)
+        for kept, value in zip(scanned, given, strict=True):
             kept.append(value)
         step += 1
-    return (*values, *(_stacked(node, kept, 0) for kept in scanned))
+    is_known_end = isinstance(goes_on, np.ndarray) and not goes_on.reshape(()).item()
+    if is_known_end or (isinstance(trips, int) and step >= trips):
+        return (*values, *(_stacked(node, kept, 0) for kept in scanned))
+    try:
+        values, whole = _write_loop(node, trips, goes_on, step, values, turn)
+    except NotImplementedError as error:
+        dependent = [one for one in (trips, goes_on) if isinstance(one, ir.Value)]
+        if not dependent:
+            raise
+        raise DataDependentError(f"the number of steps ({error})", dependent[0]) from error
+    first = [_stacked(node, kept, 0) for kept in scanned if kept]
+    if first:
+        whole = [op.concat(list(pair), 0) for pair in zip(first, whole, strict=True)]
+    return (*values, *whole)
+
+
+def _write_loop(
+    node: Node, trips: int | Dim | ir.Value | None, goes_on: Value, step: int,
+    values: Sequence[Value], turn: Step,
+) -> tuple[list[ir.Value], list[ir.Value]]:  # fmt: skip
+    """Write a loop from a step on: the last values, and what its steps give."""
+    importer, scope = node.importer, node.scope
+    if isinstance(goes_on, np.ndarray) and trips is not None and importer.next_loop_counts:
+        return count_to(importer, scope, _as_size(node, trips), values, turn)
+    end = trips if trips is None or isinstance(trips, ir.Value) else size_tensor(trips)
+    condition = op.reshape(importer.tensor(scope, goes_on), [])
+    return go_on(importer, scope, condition, end, step, values, turn)
+
+
+def _trips(node: Node, count: Value) -> int | Dim | ir.Value:
+    """Return a number of steps: a number, a size, or a tensor of rank 0."""
+    if is_known(count):
+        return known_sizes(count, "a trip count")[0]
+    return op.reshape(node.importer.tensor(node.scope, count), [])
+
+
+def _as_size(node: Node, trips: int | Dim | ir.Value) -> int | Dim:
+    """Return a number of steps as a size, 0 where it is negative."""
+    if isinstance(trips, int):
+        return trips
+    if isinstance(trips, Dim):
+        return trips.max(0)
+    node.importer.require_branches()
+    size = node.importer.fresh_dim()
+    shape = op.tensor_to_shape(op.reshape(op.maximum(trips, number(0, "int64")), [1]))
+    node.importer.builder.match_cast(shape, ShapeStructInfo([size]))
+    return size
 
 
 def _stacked(node: Node, values: list[Value], axis: int) -> Value:
@@ -123,7 +176,8 @@ def _scan_of_batches(node: Node, lengths: ir.Value | None, *inputs: ir.Value) ->
     for i in range(batch):
         row = [op.squeeze(part(x, 0, i, i + 1), [0]) for x in inputs]
         state, kept = _scan_steps(node, row, [0] * count, directions, outputs)
-        rows.append([*state, *(_stacked(node, values, 0) for values in kept)])
+        stacks = (one if isinstance(one, ir.Value) else _stacked(node, one, 0) for one in kept)
+        rows.append([*state, *stacks])
     return tuple(_stacked(node, list(values), 0) for values in zip(*rows, strict=True))
 
 
@@ -138,6 +192,12 @@ def _scan(node: Node, *inputs: ir.Value) -> Any:
     directions = node.attr("scan_output_directions", [0] * outputs)
     stacks = []
     for values, axis, backward in zip(kept, out_axes, directions, strict=True):
+        if isinstance(values, ir.Value):
+            whole = op.flip(values, 0) if backward else values
+            order = list(range(1, rank_of(whole)))
+            order.insert(normal_axis(axis, rank_of(whole)), 0)
+            stacks.append(whole if order[0] == 0 else op.permute_dims(whole, order))
+            continue
         along = axis if axis >= 0 else axis + rank_of(values[0]) + 1
         stacks.append(_stacked(node, values[::-1] if backward else values, along))
     return (*state, *stacks)
@@ -145,25 +205,28 @@ def _scan(node: Node, *inputs: ir.Value) -> Any:
 
 def _scan_steps(
     node: Node, inputs: Sequence[ir.Value], axes: list[int], backwards: list[int], outputs: int
-) -> tuple[list[Value], list[list[Value]]]:
-    """Return the state after the last step, and the outputs of each one."""
+) -> tuple[list[Value], Sequence[list[Value] | ir.Value]]:
+    """Return the state after the last step, and the outputs: of each step, or as one tensor."""
     count = len(axes)
     state, scanned = list(inputs[: len(inputs) - count]), inputs[len(inputs) - count :]
-    length = shape_of(scanned[0])[normal_axis(axes[0], rank_of(scanned[0]))]
+    along = [normal_axis(axis, rank_of(x)) for x, axis in zip(scanned, axes, strict=True)]
+    length = shape_of(scanned[0])[along[0]]
+
+    def turn(place: Value, state: list[Value]) -> tuple[Value, list[Value], list[Value]]:
+        (step,) = known_sizes(place, "a step")
+        slices = []
+        for x, axis, backward in zip(scanned, along, backwards, strict=True):
+            at = length - 1 - step if backward else step
+            slices.append(op.squeeze(part(x, axis, at, at + 1), [axis]))
+        results = node.importer.subgraph(node, "body", [*state, *slices])
+        return np.array(True), results[: len(state)], results[len(state) :]
+
     if not isinstance(length, int) or length > _LONGEST:
-        raise NotImplementedError(
-            f"expected a scan of up to {_LONGEST} known steps, but got {length}"
-        )
+        return count_to(node.importer, node.scope, length, state, turn)
     kept: list[list[Value]] = [[] for _ in range(outputs)]
     for step in range(length):
-        slices = []
-        for x, axis, backward in zip(scanned, axes, backwards, strict=True):
-            place = length - 1 - step if backward else step
-            along = normal_axis(axis, rank_of(x))
-            slices.append(op.squeeze(part(x, along, place, place + 1), [along]))
-        results = node.importer.subgraph(node, "body", [*state, *slices])
-        state = results[: len(state)]
-        for values, value in zip(kept, results[len(state) :], strict=True):
+        _, state, given = turn(np.array(step, "int64"), state)
+        for values, value in zip(kept, given, strict=True):
             values.append(value)
     return state, kept
 

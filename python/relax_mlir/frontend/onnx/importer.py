@@ -27,6 +27,7 @@ from ..values import dtype_of as dtype_of_value
 from .checks import check_attributes, check_graph
 from .folding import fold, fold_split
 from .inputs import InputReader, unique_names
+from .loops import LoopFacts, LoopFactsChangedError
 from .model import (
     ModelLike,
     array_of,
@@ -90,6 +91,9 @@ class Scope:
         self._constants[id(array)] = (array, value)
 
 
+_FRESH, _LOOP = "data_dependent_", "onnx_loop_"
+
+
 class BranchError(Exception):
     """There is a branch in a dataflow block."""
 
@@ -113,6 +117,8 @@ class Importer:
         Whether the program has branches, so that its nodes are in no dataflow block.
     has_key : bool
         Whether the program draws random numbers, so that their key is an input.
+    loops : list of LoopFacts, optional
+        What is known about its loops, in their order; more is added.
 
     Attributes
     ----------
@@ -128,6 +134,7 @@ class Importer:
         constants: Mapping[str, np.ndarray],
         branches: bool = False,
         has_key: bool = False,
+        loops: list[LoopFacts] | None = None,
     ) -> None:
         self.builder = BlockBuilder()
         self.folder = folder
@@ -141,6 +148,8 @@ class Importer:
         self._functions = {(one.domain, one.name, one.overload): one for one in model.functions}
         self._arrays: dict[int, tuple[onnx.TensorProto, np.ndarray]] = {}
         self._fresh = 0
+        self._loop_facts = [] if loops is None else loops
+        self._loops = 0
         self._parameters: list[str] = []
 
     # -- the module -----------------------------------------------------------------------------
@@ -356,9 +365,30 @@ class Importer:
 
     def branch(self, condition: ir.Value, then: Any, otherwise: Any) -> ir.Value:
         """Write a branch, by functions that write its sides and return their values."""
+        self.require_branches()
+        return self.builder.if_(condition, then, otherwise)
+
+    def require_branches(self) -> None:
+        """Start again without a dataflow block, where there is one."""
         if not self._branches:
             raise BranchError
-        return self.builder.if_(condition, then, otherwise)
+
+    def begin_loop(self) -> tuple[str, LoopFacts]:
+        """Return the name of the next loop, and what is known about it."""
+        self._loops += 1
+        if self._loops > len(self._loop_facts):
+            self._loop_facts.append(LoopFacts())
+        return f"{_LOOP}{self._loops}", self._loop_facts[self._loops - 1]
+
+    @property
+    def next_loop_counts(self) -> bool:
+        """Whether the next loop ends after a number of steps, as far as is known."""
+        return self._loops >= len(self._loop_facts) or self._loop_facts[self._loops].counts
+
+    @staticmethod
+    def scope() -> Scope:
+        """Return a scope of its own, for what is visible in one place only."""
+        return Scope()
 
     def random_key(self) -> ir.Value:
         """Return a key for the random numbers of a node."""
@@ -370,7 +400,18 @@ class Importer:
     def fresh_dim(self) -> Dim:
         """Return a dimension that the program finds when it runs."""
         self._fresh += 1
-        return Dim(f"data_dependent_{self._fresh}")
+        return Dim(f"{_FRESH}{self._fresh}")
+
+    @property
+    def fresh_dims(self) -> int:
+        """How many dimensions the program finds, up to this place."""
+        return self._fresh
+
+    @staticmethod
+    def is_later_dim(name: str, count: int) -> bool:
+        """Say whether a variable is a dimension that is found later than some others, or a step."""
+        number = name.removeprefix(_FRESH)
+        return name.startswith(_LOOP) or (number != name and int(number) > count)
 
     def array(self, tensor: onnx.TensorProto) -> np.ndarray:
         """Return the elements of a tensor of the model, the same array each time."""
@@ -593,10 +634,13 @@ def import_model(
     """
     given = proto, folder, opsets_of(proto, opset), constants or {}
     branches = has_key = False
+    loops: list[LoopFacts] = []
     while True:
         # Whether a condition is known, or a number random, turns out on the way only.
         try:
-            return Importer(*given, branches, has_key).run(**options)
+            return Importer(*given, branches, has_key, loops).run(**options)
+        except LoopFactsChangedError:
+            continue
         except BranchError:
             branches = True
         except RandomKeyError:

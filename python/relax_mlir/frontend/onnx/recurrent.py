@@ -6,13 +6,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from mlir import ir
 
 from ... import op
-from ...composites.recurrent import Activation, Cell, GRUCell, LSTMCell, RNNCell, run
+from ...composites.recurrent import LONGEST, Activation, Cell, GRUCell, LSTMCell, RNNCell, run
 from ...composites.tensors import number
-from ..values import shape_of
+from ...core.ir import Dim
+from ..values import Value, known_sizes, shape_of
 from .elementwise import hard_sigmoid, scaled, softplus
+from .loops import count_to
 from .manipulate import part
 from .registry import Node, converter
 
@@ -45,7 +48,7 @@ _CELLS: dict[str, type[Cell]] = {"RNN": RNNCell, "GRU": GRUCell, "LSTM": LSTMCel
 _DEFAULTS = {"RNN": ["Tanh"], "GRU": ["Sigmoid", "Tanh"], "LSTM": ["Sigmoid", "Tanh", "Tanh"]}
 
 
-def _at(x: ir.Value, axis: int, place: int) -> ir.Value:
+def _at(x: ir.Value, axis: int, place: int | Dim) -> ir.Value:
     return op.squeeze(part(x, axis, place, place + 1), [axis])
 
 
@@ -88,6 +91,24 @@ def _cell(node: Node, direction: int, weights: list[ir.Value | None], size: int)
     )  # fmt: skip
 
 
+def _run_loop(
+    node: Node, cell: Cell, x: ir.Value, state: list[ir.Value], backward: bool,
+    lengths: ir.Value | None,
+) -> tuple[ir.Value, list[ir.Value]]:  # fmt: skip
+    """Run a cell over a number of steps that the program finds: the outputs, and the last state."""
+    steps = shape_of(x)[0]
+    inputs = node.importer.builder.emit(cell.multiply(x))
+
+    def turn(place: Value, state: list[ir.Value]) -> tuple[Value, list[ir.Value], list[ir.Value]]:
+        (step,) = known_sizes(place, "a step")
+        at = steps - 1 - step if backward else step
+        output, new = cell.advance(_at(inputs, 0, at), state, at, lengths)
+        return np.array(True), new, [output]
+
+    last, (outputs,) = count_to(node.importer, node.scope, steps, state, turn)
+    return op.flip(outputs, 0) if backward else outputs, last
+
+
 def _recurrent(
     node: Node, x: ir.Value, w: ir.Value, r: ir.Value, b: ir.Value | None = None,
     lengths: ir.Value | None = None, hidden: ir.Value | None = None,
@@ -99,7 +120,7 @@ def _recurrent(
     by_batch = bool(node.attr("layout", 0))
     if by_batch:
         x = op.permute_dims(x, [1, 0, 2])
-    batch = shape_of(x)[1]
+    steps, batch, _ = shape_of(x)
     initial = [hidden, memory] if node.proto.op_type == "LSTM" else [hidden]
     results, ends = [], []
     for i, backward in enumerate(backwards):
@@ -109,8 +130,12 @@ def _recurrent(
             for one in initial
         ]  # fmt: skip
         cell = _cell(node, i, [w, r, b, p], state)
-        outputs, last = run(cell, x, begin, reverse=backward, lengths=lengths)
-        results.append(op.stack(outputs, 0))
+        if isinstance(steps, int) and steps <= LONGEST:
+            outputs, last = run(cell, x, begin, reverse=backward, lengths=lengths)
+            results.append(op.stack(outputs, 0))
+        else:
+            whole, last = _run_loop(node, cell, x, begin, backward, lengths)
+            results.append(whole)
         ends.append(last)
     # The dimensions are step, direction, batch, state; or batch, step, direction, state.
     whole = op.stack(results, 1)

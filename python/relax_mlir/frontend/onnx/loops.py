@@ -1,0 +1,296 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Loops whose number of steps the program finds when it runs.
+
+A loop is a recursive function of what it carries; what it only reads is captured. One that counts
+to a number of steps splits a range of steps in halves, so that what each step gives is put together
+in few copies. One that ends on a condition calls itself last.
+
+Which dimensions a loop changes turns out when its body is written. The import starts again then,
+and the loop takes them as variables.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from mlir import ir
+
+from ... import op
+from ...composites.tensors import number, same, size_tensor
+from ...core.expr import Var
+from ...core.ir import Dim, PrimStructInfo, TensorStructInfo, TupleStructInfo
+from ..values import Sizes, Value, dtype_of, rank_of, shape_of
+
+if TYPE_CHECKING:
+    from .importer import Importer, Scope
+
+# From its number and the state: whether there is another one, the next state, and what it gives.
+Step = Callable[[Value, list[Value]], tuple[Value, list[Value], list[Value]]]
+
+
+@dataclasses.dataclass
+class LoopFacts:
+    """What is found out about a loop.
+
+    Attributes
+    ----------
+    varying : set of tuple of int
+        The number of a carried tensor, and a dimension of it that changes.
+    given : list of tuple
+        Of what each step gives: data type and dimensions; None before that is known.
+    counts : bool
+        Whether nothing but a number of steps ends the loop, as far as is known.
+    """
+
+    varying: set[tuple[int, int]] = dataclasses.field(default_factory=set)
+    given: list[tuple[str, list[int | Dim]]] | None = None
+    counts: bool = True
+
+
+class LoopFactsChangedError(Exception):
+    """Something was found out about a loop after it was begun."""
+
+
+class _Loop:
+    """A loop that is being written."""
+
+    def __init__(self, importer: Importer, scope: Scope, initial: Sequence[Value]) -> None:
+        self.importer = importer
+        self.name, self.facts = importer.begin_loop()
+        self.initial = [importer.tensor(scope, value) for value in initial]
+        self._visible = importer.fresh_dims
+        self.dims = [self._dims(i) for i in range(len(self.initial))]
+        self.params = [
+            Var(f"carried_{i}", TensorStructInfo(self.dims[i], dtype_of(tensor)))
+            for i, tensor in enumerate(self.initial)
+        ]
+
+    def _dims(self, place: int) -> list[int | Dim]:
+        return [
+            self.importer.fresh_dim() if (place, axis) in self.facts.varying else dim
+            for axis, dim in enumerate(shape_of(self.initial[place]))
+        ]
+
+    @property
+    def given(self) -> list[tuple[str, list[int | Dim]]]:
+        """What each step gives; nothing as long as that is not known."""
+        return self.facts.given or []
+
+    def result(self, stacks: Sequence[ir.Type]) -> TupleStructInfo:
+        """Return the type of what is carried out, and of what all steps give."""
+        return TupleStructInfo([*(self._loose(i) for i in range(len(self.initial))), *stacks])
+
+    def _loose(self, place: int) -> TensorStructInfo:
+        tensor = self.initial[place]
+        if any(one == place for one, _ in self.facts.varying):
+            return TensorStructInfo(ndim=rank_of(tensor), dtype=dtype_of(tensor))
+        return TensorStructInfo(shape_of(tensor), dtype_of(tensor))
+
+    def carried(self, values: Sequence[ir.Value]) -> list[ir.Value]:
+        """Return what a call carries out, with dimensions that are found now where they change."""
+        return [
+            value
+            if self._loose(i).shape is not None
+            else op.match_cast(value, TensorStructInfo(self._dims(i), dtype_of(value)))
+            for i, value in enumerate(values)
+        ]
+
+    def check(
+        self, state: Sequence[Value], given: Sequence[Value]
+    ) -> tuple[list[ir.Value], list[ir.Value]]:
+        """Compare what a step makes with what is known of the loop; return it as tensors."""
+        scope = self.importer.scope()
+        tensors = [self.importer.tensor(scope, value) for value in state]
+        gives = [self.importer.tensor(scope, value) for value in given]
+        before = dataclasses.replace(self.facts, varying=set(self.facts.varying))
+        for i, (new, old, wanted) in enumerate(zip(tensors, self.initial, self.dims, strict=True)):
+            dims = shape_of(new)
+            if dtype_of(new) != dtype_of(old) or len(dims) != len(wanted):
+                raise ValueError(
+                    f"expected a loop to carry a tensor of data type {dtype_of(old)} and rank "
+                    f"{len(wanted)}, as before the first step, but got {new.type}"
+                )
+            for axis, (dim, known) in enumerate(zip(dims, wanted, strict=True)):
+                if (i, axis) not in self.facts.varying and not same(dim, known):
+                    self.facts.varying.add((i, axis))
+        self.facts.given = [(dtype_of(one), shape_of(one)) for one in gives]
+        for one in gives:
+            if not all(self._is_visible(dim) for dim in shape_of(one)):
+                raise NotImplementedError(
+                    f"expected values of each step of one shape, but got {one.type}"
+                )
+        if self.facts != before:
+            raise LoopFactsChangedError
+        return tensors, gives
+
+    def _is_visible(self, dim: int | Dim) -> bool:
+        """Say whether a dimension is one outside of the loop."""
+        names = dim.variables if isinstance(dim, Dim) else ()
+        return not any(self.importer.is_later_dim(name, self._visible) for name in names)
+
+    def must_count(self, condition: Value) -> None:
+        """Start again if something else than a number of steps may end the loop."""
+        if not (isinstance(condition, np.ndarray) and condition.reshape(()).item()):
+            self.facts.counts = False
+            raise LoopFactsChangedError
+
+
+def _fields(value: ir.Value) -> list[ir.Value]:
+    return [op.get_item(value, i) for i in range(len(value.type.fields))]
+
+
+def _matched(values: Sequence[ir.Value], types: Sequence[ir.Type]) -> list[ir.Value]:
+    return [op.match_cast(*pair) for pair in zip(values, types, strict=True)]
+
+
+def count_to(
+    importer: Importer, scope: Scope, length: int | Dim, initial: Sequence[Value], step: Step
+) -> tuple[list[ir.Value], list[ir.Value]]:
+    """Write a loop of a number of steps.
+
+    Parameters
+    ----------
+    importer : Importer
+    scope : Scope
+    length : int or Dim
+    initial : sequence of Value
+    step : callable
+
+    Returns
+    -------
+    tuple of list of mlir.ir.Value
+        The last state, and what all steps give, one after the other along a new first axis.
+    """
+    importer.require_branches()
+    loop = _Loop(importer, scope, initial)
+    count, builder = len(loop.initial), importer.builder
+
+    def stacks(length: int | Dim) -> list[TensorStructInfo]:
+        return [TensorStructInfo([length, *dims], dtype) for dtype, dims in loop.given]
+
+    begin, end = Dim(f"{loop.name}_begin"), Dim(f"{loop.name}_end")
+    places = [Var(str(one), PrimStructInfo("int64", value=one)) for one in (begin, end)]
+    result = loop.result(stacks(end - begin))
+    with builder.closure(loop.name, [*places, *loop.params], ret_struct_info=result) as function:
+
+        def steps(first: int | Dim, last: int | Dim, state: Sequence[ir.Value]) -> list[ir.Value]:
+            fields = _fields(op.call(function, Dim(first), Dim(last), *state))
+            return [*loop.carried(fields[:count]), *fields[count:]]
+
+        def halves() -> ir.Value:
+            middle = begin + (end - begin) // 2
+            one = steps(begin, middle, [param.value for param in loop.params])
+            two = steps(middle, end, one[:count])
+            pairs = zip(one[count:], two[count:], strict=True)
+            return op.tuple(*two[:count], *(op.concat(list(pair), 0) for pair in pairs))
+
+        def once() -> ir.Value:
+            place = step_number(begin)
+            more, state, given = step(place, [param.value for param in loop.params])
+            loop.must_count(more)
+            tensors, gives = loop.check(state, given)
+            return op.tuple(*tensors, *(op.expand_dims(one, [0]) for one in gives))
+
+        is_one = op.less_equal(size_tensor(end - begin), number(1, "int64"))
+        fields = _fields(builder.emit(builder.if_(is_one, once, halves)))
+        whole = _matched(fields[count:], stacks(end - begin))
+        builder.emit_func_output(op.tuple(*fields[:count], *whole))
+
+    def nothing() -> ir.Value:
+        return op.tuple(*loop.initial, *(op.zeros([0, *dims], dtype) for dtype, dims in loop.given))
+
+    final = builder.if_(
+        op.greater(size_tensor(length), number(0, "int64")),
+        lambda: op.tuple(*steps(0, length, loop.initial)),
+        nothing,
+    )
+    fields = _fields(builder.emit(final))
+    whole = [
+        op.match_cast(one, type_) for one, type_ in zip(fields[count:], stacks(length), strict=True)
+    ]
+    return _settled(loop, fields[:count]), whole
+
+
+def _settled(loop: _Loop, values: Sequence[ir.Value]) -> list[ir.Value]:
+    """Return what is carried out of a branch around a loop."""
+    return [
+        loop.importer.of_shape(value, loop.name) if value.type.shape is None else value
+        for value in loop.carried(values)
+    ]
+
+
+def go_on(
+    importer: Importer,
+    scope: Scope,
+    condition: Value,
+    trips: ir.Value | None,
+    first: int,
+    initial: Sequence[Value],
+    step: Step,
+) -> tuple[list[ir.Value], list[ir.Value]]:
+    """Write a loop that ends on a condition.
+
+    Parameters
+    ----------
+    importer : Importer
+    scope : Scope
+    condition : Value
+        Whether there is a first step.
+    trips : mlir.ir.Value, optional
+        The largest number of steps.
+    first : int
+        The number of the first step.
+    initial : sequence of Value
+    step : callable
+
+    Returns
+    -------
+    tuple of list of mlir.ir.Value
+        As `count_to` returns them.
+    """
+    importer.require_branches()
+    begin: list[Value] = [np.array(first, "int64"), condition]
+    loop = _Loop(importer, scope, [*begin, *initial])
+    count, builder = len(loop.initial), importer.builder
+    # All that steps gave so far.
+    kept = [
+        Var(f"given_{i}", TensorStructInfo([importer.fresh_dim(), *dims], dtype))
+        for i, (dtype, dims) in enumerate(loop.given)
+    ]
+    loose = [TensorStructInfo(ndim=len(dims) + 1, dtype=dtype) for dtype, dims in loop.given]
+    with builder.closure(
+        loop.name, [*loop.params, *kept], ret_struct_info=loop.result(loose)
+    ) as function:
+        place, goes_on, *state = (param.value for param in loop.params)
+
+        def again() -> ir.Value:
+            more, new, given = step(place, list(state))
+            more = op.reshape(importer.tensor(importer.scope(), more), [])
+            tensors, gives = loop.check([op.add(place, number(1, "int64")), more, *new], given)
+            longer = [
+                op.concat([one.value, op.expand_dims(x, [0])], 0)
+                for one, x in zip(kept, gives, strict=True)
+            ]
+            return op.call(function, *tensors, *longer)
+
+        test = goes_on if trips is None else op.logical_and(goes_on, op.less(place, trips))
+        stay = [*(param.value for param in loop.params), *(one.value for one in kept)]
+        builder.emit_func_output(builder.if_(test, again, lambda: op.tuple(*stay)))
+    empty = [op.zeros([0, *dims], dtype) for dtype, dims in loop.given]
+    fields = _fields(builder.emit(op.call(function, *loop.initial, *empty)))
+    whole = [
+        op.match_cast(value, TensorStructInfo([importer.fresh_dim(), *dims], dtype))
+        for value, (dtype, dims) in zip(fields[count:], loop.given, strict=True)
+    ]
+    return loop.carried(fields[:count])[2:], whole
+
+
+def step_number(place: Dim) -> Value:
+    """Return the number of a step as a value that is computed with at import."""
+    elements = np.empty((), object)
+    elements[()] = place
+    return Sizes(elements)
