@@ -332,3 +332,18 @@ def test_what_keeps_a_loop_from_being_written_is_said() -> None:
     session = InferenceSession(model, constants={"count": count(2)})
     x = random(3)
     np.testing.assert_array_equal(session.run(None, {"x": x})[0], x)
+
+
+def test_each_step_has_random_numbers_of_its_own() -> None:
+    model = graph("""(int64 count, float[n] x) => (float[n] y) {
+      go = Constant<value = bool {1}>()
+      y = Loop(count, go, x) <body = body (int64 i, bool c, float[n] a) => (bool d, float[n] b) {
+        d = Identity(c)
+        noise = RandomNormalLike(a)
+        b = Add(a, noise)
+      }>
+    }""")
+    with pytest.raises(NotImplementedError, match="expected a loop of a known number of steps"):
+        from_onnx(model)
+    session = InferenceSession(model, constants={"count": count(2)})
+    assert session.run(None, {"x": np.zeros(3, "float32")})[0].any()

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +150,7 @@ class Importer:
         self._fresh = 0
         self._loop_facts = [] if loops is None else loops
         self._loops = 0
+        self._inside = 0
         self._parameters: list[str] = []
 
     # -- the module -----------------------------------------------------------------------------
@@ -380,6 +381,13 @@ class Importer:
             self._loop_facts.append(LoopFacts())
         return f"{_LOOP}{self._loops}", self._loop_facts[self._loops - 1]
 
+    @contextlib.contextmanager
+    def step_of_loop(self) -> Iterator[None]:
+        """Write the step of a loop that runs more than once, in the body of the statement."""
+        self._inside += 1
+        yield
+        self._inside -= 1
+
     @property
     def next_loop_counts(self) -> bool:
         """Whether the next loop ends after a number of steps, as far as is known."""
@@ -394,6 +402,11 @@ class Importer:
         """Return a key for the random numbers of a node."""
         if self._key is None:
             raise RandomKeyError
+        if self._inside:
+            raise NotImplementedError(
+                "expected a loop of a known number of steps around random numbers, as each step "
+                "has numbers of its own"
+            )
         self._keys += 1
         return numbered_key(self._key, self._keys - 1)
 

@@ -190,7 +190,8 @@ def count_to(
 
         def once() -> ir.Value:
             place = step_number(begin)
-            more, state, given = step(place, [param.value for param in loop.params])
+            with importer.step_of_loop():
+                more, state, given = step(place, [param.value for param in loop.params])
             loop.must_count(more)
             tensors, gives = loop.check(state, given)
             return op.tuple(*tensors, *(op.expand_dims(one, [0]) for one in gives))
@@ -268,7 +269,8 @@ def go_on(
         place, goes_on, *state = (param.value for param in loop.params)
 
         def again() -> ir.Value:
-            more, new, given = step(place, list(state))
+            with importer.step_of_loop():
+                more, new, given = step(place, list(state))
             more = op.reshape(importer.tensor(importer.scope(), more), [])
             tensors, gives = loop.check([op.add(place, number(1, "int64")), more, *new], given)
             longer = [
