@@ -118,7 +118,8 @@ WinogradConv::WinogradConv(IndexBuilder &b, func::FuncOp kernel,
 
 /// As many rows of tiles as the second level of the cache has room for, or a
 /// part of one. For threads, fewer rows, as long as sums of several blocks
-/// share weights; then fewer panels.
+/// share weights; then fewer panels. Where these are not enough, a task may
+/// have one block.
 void WinogradConv::divide(IndexBuilder &b) {
   constexpr int64_t kTasksOfThread = 2, kMinBlocks = 2;
   Value one = b.index(1);
@@ -137,10 +138,17 @@ void WinogradConv::divide(IndexBuilder &b) {
       b.isAtMost(threads, 1), one, b.mul(threads, kTasksOfThread));
   wanted = b.ceilDiv(wanted, atLeastOne(b.mul(batch, columnBlocks)));
   Value mostRows = b.floorDiv(most, atLeastOne(taskColumns));
-  Value mostBlocks = b.floorDiv(b.mul(tileRows, taskColumns),
-                                b.index(kMinBlocks * tile.pixels));
-  rowBlocks = b.max(b.ceilDiv(tileRows, atLeastOne(mostRows)),
-                    b.min(wanted, mostBlocks));
+  Value tiles = b.mul(tileRows, taskColumns);
+  auto divideRows = [&](int64_t leastTiles) {
+    Value most = b.floorDiv(tiles, b.index(leastTiles));
+    rowBlocks = b.max(rowBlocks, b.min(wanted, most));
+  };
+  rowBlocks = b.ceilDiv(tileRows, atLeastOne(mostRows));
+  divideRows(kMinBlocks * tile.pixels);
+  Value several = rowBlocks, tasks = b.mul(atLeastOne(rowBlocks), panels);
+  divideRows(tile.pixels);
+  rowBlocks = b.createOrFold<arith::SelectOp>(b.isBelow(tasks, threads),
+                                              rowBlocks, several);
   taskRows = divideEvenly(tileRows, rowBlocks);
 
   wanted = b.ceilDiv(wanted, atLeastOne(rowBlocks));

@@ -122,8 +122,8 @@ void MatmulEmitter::share(IndexBuilder &b, const RightMatrix &right,
     Value wanted = b.ceilDiv(tasks, others);
     Value most = b.floorDiv(count, b.index(least));
     // As many for each thread, or no more than one.
-    most = b.createOrFold<arith::SelectOp>(
-        b.isBelow(most, threads), most, b.sub(most, b.rem(most, threads)));
+    most = b.createOrFold<arith::SelectOp>(b.isBelow(most, threads), most,
+                                           b.sub(most, b.rem(most, threads)));
     blocks = b.max(blocks, b.min(wanted, most));
   };
   auto splitRows = [&](int64_t leastTiles) {
