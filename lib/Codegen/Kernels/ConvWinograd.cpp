@@ -151,8 +151,9 @@ void WinogradConv::divide(IndexBuilder &b) {
                                               rowBlocks, several);
   taskRows = divideEvenly(tileRows, rowBlocks);
 
-  wanted = b.ceilDiv(wanted, atLeastOne(rowBlocks));
-  panelBlocks = b.min(wanted, b.index(panels));
+  // Tasks of other panels transform the same inputs.
+  Value others = b.mul(b.mul(batch, columnBlocks), rowBlocks);
+  panelBlocks = b.min(b.ceilDiv(threads, atLeastOne(others)), b.index(panels));
   taskPanels = divideEvenly(b.index(panels), panelBlocks);
 
   Value pixels = b.mul(taskColumns, winograd.outputs());
