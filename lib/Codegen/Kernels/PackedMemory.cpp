@@ -8,10 +8,9 @@
 
 #include "PackedMemory.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemAlloc.h"
-
-#include <cstring>
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -48,7 +47,7 @@ AsmResourceBlob PackedMemory::copy(ArrayRef<char> bytes) {
   }
   MutableArrayRef<char> data(block.get() + used, bytes.size());
   used += bytes.size();
-  std::memcpy(data.data(), bytes.data(), bytes.size());
+  llvm::copy(bytes, data.begin());
   auto keep = [block = block](void *, size_t, size_t) {};
   return AsmResourceBlob(data, kLineBytes, keep, /*dataIsMutable=*/true);
 }

@@ -327,8 +327,8 @@ def lstm(
     >>> with bb.function("main", params):
     ...     result = op.nn.lstm(*params)
     ...     _ = bb.emit_func_output(result)
-    >>> [str(field.shape) for field in result.type.fields]
-    ['[5, n, 4]', '[n, 4]', '[n, 4]']
+    >>> print(result.type.fields[0], result.type.fields[1])
+    !relax.tensor<[5, n, 4], f32> !relax.tensor<[n, 4], f32>
     """
     tensors = (weight, recurrence, bias, recurrent_bias)
     cell = _weights(LSTMCell, "ifgo", tensors, (op.sigmoid, op.tanh, op.tanh))

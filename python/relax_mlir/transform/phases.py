@@ -83,7 +83,9 @@ def _foldings(options: CompileOptions) -> list[Pass]:
         "relax.nn.conv2d": ["NCHW", "OIHW"],
         "relax.nn.conv3d": ["NCDHW", "OIDHW"],
     }
-    passes: list[Any] = [SplitBeforePermuteDims()] if options.fuse else []
+    # Devices would copy what is permuted, and the parts of a split, in launches of their own.
+    splits = options.fuse and not options.device
+    passes: list[Any] = [SplitBeforePermuteDims()] if splits else []
     passes.append(simplify(join=False))
     if options.integer_products and _multiplies(options, "int16"):
         is_direct = _multiplies(options, "int8") and options.vector_bits == 512

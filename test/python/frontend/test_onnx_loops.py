@@ -135,6 +135,26 @@ def test_loops_that_end_on_a_condition(inputs: str, nodes: str, given: dict[str,
         assert z.shape == (0,)
 
 
+def test_long_loops_that_end_on_a_condition_need_no_stack() -> None:
+    model = graph("""(float[n] x, int64 limit) => (float[n] y) {
+      go = Constant<value = bool {1}>()
+      y = Loop("", go, x) <body = body (int64 i, bool c, float[n] a) => (bool d, float[n] b) {
+        one = Constant<value = float {1.0}>()
+        b = Add(a, one)
+        d = Less(i, limit)
+      }>
+    }""")
+    for mode in MODES:
+        vm = relax.VirtualMachine(relax.compile(from_onnx(model), exec_mode=mode))
+        result = vm["main"](np.zeros(2, "float32"), count(50_000))
+        np.testing.assert_array_equal(np.asarray(result), 50_001)
+
+
+def test_dimensions_may_be_named_like_those_that_are_found() -> None:
+    text = COUNTED.replace("float[n]", "float[data_dependent_n]") % ("int64 count,", "")
+    compare(graph(text), {"count": count(2), "x": random(4)})
+
+
 def test_what_is_carried_grows() -> None:
     model = graph("""(int64 count, float[n] x) => (float[m] y) {
       go = Constant<value = bool {1}>()

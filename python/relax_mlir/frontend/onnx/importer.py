@@ -424,7 +424,7 @@ class Importer:
     def is_later_dim(name: str, count: int) -> bool:
         """Say whether a variable is a dimension that is found later than some others, or a step."""
         number = name.removeprefix(_FRESH)
-        return name.startswith(_LOOP) or (number != name and int(number) > count)
+        return name.startswith(_LOOP) or (number.isdigit() and int(number) > count)
 
     def array(self, tensor: onnx.TensorProto) -> np.ndarray:
         """Return the elements of a tensor of the model, the same array each time."""

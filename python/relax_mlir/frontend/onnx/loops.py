@@ -41,13 +41,13 @@ class LoopFacts:
     varying : set of tuple of int
         The number of a carried tensor, and a dimension of it that changes.
     given : list of tuple
-        Of what each step gives: data type and dimensions; None before that is known.
+        Of what each step gives: data type and dimensions; nothing before that is known.
     counts : bool
         Whether nothing but a number of steps ends the loop, as far as is known.
     """
 
     varying: set[tuple[int, int]] = dataclasses.field(default_factory=set)
-    given: list[tuple[str, list[int | Dim]]] | None = None
+    given: list[tuple[str, list[int | Dim]]] = dataclasses.field(default_factory=list)
     counts: bool = True
 
 
@@ -75,11 +75,6 @@ class _Loop:
             for axis, dim in enumerate(shape_of(self.initial[place]))
         ]
 
-    @property
-    def given(self) -> list[tuple[str, list[int | Dim]]]:
-        """What each step gives; nothing as long as that is not known."""
-        return self.facts.given or []
-
     def result(self, stacks: Sequence[ir.Type]) -> TupleStructInfo:
         """Return the type of what is carried out, and of what all steps give."""
         return TupleStructInfo([*(self._loose(i) for i in range(len(self.initial))), *stacks])
@@ -106,7 +101,7 @@ class _Loop:
         scope = self.importer.scope()
         tensors = [self.importer.tensor(scope, value) for value in state]
         gives = [self.importer.tensor(scope, value) for value in given]
-        before = dataclasses.replace(self.facts, varying=set(self.facts.varying))
+        varying = set(self.facts.varying)
         for i, (new, old, wanted) in enumerate(zip(tensors, self.initial, self.dims, strict=True)):
             dims = shape_of(new)
             if dtype_of(new) != dtype_of(old) or len(dims) != len(wanted):
@@ -115,15 +110,16 @@ class _Loop:
                     f"{len(wanted)}, as before the first step, but got {new.type}"
                 )
             for axis, (dim, known) in enumerate(zip(dims, wanted, strict=True)):
-                if (i, axis) not in self.facts.varying and not same(dim, known):
-                    self.facts.varying.add((i, axis))
-        self.facts.given = [(dtype_of(one), shape_of(one)) for one in gives]
+                if not same(dim, known):
+                    varying.add((i, axis))
+        found = [(dtype_of(one), shape_of(one)) for one in gives]
         for one in gives:
             if not all(self._is_visible(dim) for dim in shape_of(one)):
                 raise NotImplementedError(
                     f"expected values of each step of one shape, but got {one.type}"
                 )
-        if self.facts != before:
+        if varying != self.facts.varying or found != self.facts.given:
+            self.facts.varying, self.facts.given = varying, found
             raise LoopFactsChangedError
         return tensors, gives
 
@@ -170,7 +166,7 @@ def count_to(
     count, builder = len(loop.initial), importer.builder
 
     def stacks(length: int | Dim) -> list[TensorStructInfo]:
-        return [TensorStructInfo([length, *dims], dtype) for dtype, dims in loop.given]
+        return [TensorStructInfo([length, *dims], dtype) for dtype, dims in loop.facts.given]
 
     begin, end = Dim(f"{loop.name}_begin"), Dim(f"{loop.name}_end")
     places = [Var(str(one), PrimStructInfo("int64", value=one)) for one in (begin, end)]
@@ -202,7 +198,9 @@ def count_to(
         builder.emit_func_output(op.tuple(*fields[:count], *whole))
 
     def nothing() -> ir.Value:
-        return op.tuple(*loop.initial, *(op.zeros([0, *dims], dtype) for dtype, dims in loop.given))
+        return op.tuple(
+            *loop.initial, *(op.zeros([0, *dims], dtype) for dtype, dims in loop.facts.given)
+        )
 
     final = builder.if_(
         op.greater(size_tensor(length), number(0, "int64")),
@@ -210,9 +208,7 @@ def count_to(
         nothing,
     )
     fields = _fields(builder.emit(final))
-    whole = [
-        op.match_cast(one, type_) for one, type_ in zip(fields[count:], stacks(length), strict=True)
-    ]
+    whole = _matched(fields[count:], stacks(length))
     return _settled(loop, fields[:count]), whole
 
 
@@ -260,9 +256,9 @@ def go_on(
     # All that steps gave so far.
     kept = [
         Var(f"given_{i}", TensorStructInfo([importer.fresh_dim(), *dims], dtype))
-        for i, (dtype, dims) in enumerate(loop.given)
+        for i, (dtype, dims) in enumerate(loop.facts.given)
     ]
-    loose = [TensorStructInfo(ndim=len(dims) + 1, dtype=dtype) for dtype, dims in loop.given]
+    loose = [TensorStructInfo(ndim=len(dims) + 1, dtype=dtype) for dtype, dims in loop.facts.given]
     with builder.closure(
         loop.name, [*loop.params, *kept], ret_struct_info=loop.result(loose)
     ) as function:
@@ -282,11 +278,11 @@ def go_on(
         test = goes_on if trips is None else op.logical_and(goes_on, op.less(place, trips))
         stay = [*(param.value for param in loop.params), *(one.value for one in kept)]
         builder.emit_func_output(builder.if_(test, again, lambda: op.tuple(*stay)))
-    empty = [op.zeros([0, *dims], dtype) for dtype, dims in loop.given]
+    empty = [op.zeros([0, *dims], dtype) for dtype, dims in loop.facts.given]
     fields = _fields(builder.emit(op.call(function, *loop.initial, *empty)))
     whole = [
         op.match_cast(value, TensorStructInfo([importer.fresh_dim(), *dims], dtype))
-        for value, (dtype, dims) in zip(fields[count:], loop.given, strict=True)
+        for value, (dtype, dims) in zip(fields[count:], loop.facts.given, strict=True)
     ]
     return loop.carried(fields[:count])[2:], whole
 
