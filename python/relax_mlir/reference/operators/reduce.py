@@ -101,6 +101,10 @@ def mean_and_variance(data: Array, axes: Sequence[int]) -> tuple[Array, Array]:
     return mean, np.square(data - mean).sum(axis=tuple(axes), keepdims=True) / size
 
 
+# Squares of differences from the mean, which elements have that are zero, too.
+_SQUARES = {"ulps": 4, "ulps_per_term": 0.5, "backward_error": 1, "backward_error_per_term": 1}
+
+
 def _variance(op: Any, args: Args) -> Array:
     data = args[0].data
     axes = _axes(op, data)
@@ -108,12 +112,12 @@ def _variance(op: Any, args: Args) -> Array:
     return variance if attribute(op, "keepdims", False) else variance.squeeze(axes)
 
 
-@operator("variance", ulps=4, backward_error=1, backward_error_per_term=1, terms=_terms)
+@operator("variance", terms=_terms, **_SQUARES)
 def _variance_of(op: Any, args: Args, env: Any) -> Array:
     return _variance(op, args)
 
 
-@operator("std", ulps=4, backward_error=1, backward_error_per_term=1, terms=_terms)
+@operator("std", terms=_terms, **_SQUARES)
 def _std(op: Any, args: Args, env: Any) -> Array:
     return np.sqrt(_variance(op, args))
 
