@@ -340,24 +340,6 @@ def test_if_of_a_tensor() -> None:
     check(model, {"c": np.array(True), "x": x}, {"c": np.array(False), "x": x})
 
 
-LOOP = """(%s float[n] x) => (float[n] y, float[k, n] z) {
-  %s
-  go = Constant<value = bool {1}>()
-  y, z = Loop(count, go, x) <body = body (int64 i, bool c, float[n] a)
-    => (bool d, float[n] b, float[n] e) {
-    d = Identity(c)
-    f = Cast<to = 1>(i)
-    b = Add(a, f)
-    e = Mul(b, b)
-  }>
-}"""
-
-
-def test_loop_of_known_length() -> None:
-    model = graph(LOOP % ("", "count = Constant<value = int64 {3}>()"))
-    check(model, {"x": random(4)})
-
-
 # -- errors -------------------------------------------------------------------------------------
 
 

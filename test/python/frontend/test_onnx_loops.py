@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loops of ONNX whose number of steps is found when the program runs."""
+"""Loops of ONNX, most of whose numbers of steps are found when the program runs."""
 
 from __future__ import annotations
 
@@ -52,6 +52,10 @@ COUNTED = """(%s float[n] x) => (float[n] y, float[k, n] z) {
     e = Mul(b, b)
   }>
 }"""
+
+
+def test_number_of_steps_is_known() -> None:
+    compare(graph(COUNTED % ("", "count = Constant<value = int64 {3}>()")), {"x": random(4)})
 
 
 def test_number_of_steps_is_an_input() -> None:
