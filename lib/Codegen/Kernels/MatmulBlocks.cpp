@@ -140,8 +140,8 @@ void MatmulEmitter::share(IndexBuilder &b, const RightMatrix &right,
   }
   splitColumns(4);
   splitRows(8);
-  // To pack more is better than to leave a thread without a task. Few panels
-  // are no even number for each thread.
+  // To pack more is better than to leave a thread without a task. A few panels
+  // rarely divide evenly among threads.
   tasks = b.min(tasks, threads);
   splitRows(4);
   splitColumns(1);

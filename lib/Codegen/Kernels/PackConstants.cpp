@@ -283,10 +283,7 @@ static bool hasModerateWeights(CallTIROp call, const PackedMatrix &layout) {
 static size_t countConstantBytes(Operation *module) {
   size_t bytes = 0;
   module->walk([&](ConstantOp constant) {
-    ShapedType type = constant.getValue().getShapedType();
-    if (type.getElementType().isIntOrFloat())
-      bytes += llvm::divideCeil(
-          type.getNumElements() * type.getElementTypeBitWidth(), 8);
+    bytes += getConstantSize(constant.getValue());
   });
   return bytes;
 }

@@ -5,6 +5,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Blocks are as large as all constants of a module, so that most programs have
+// one, and what is not used of it takes no memory. Small programs have a block
+// for each constant.
+//
+//===----------------------------------------------------------------------===//
 
 #include "PackedMemory.h"
 
