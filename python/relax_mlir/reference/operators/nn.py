@@ -112,7 +112,7 @@ def _group_terms(op: Any, args: Args) -> int:
     return _norm_terms(op, args) * int(channels) // int(attribute(op, "num_groups"))
 
 
-# Variances are sums of squares, which differ from the mean where an element is zero, too.
+# Zeros have no relative error, but their squared differences from the mean do.
 _NORM = {"ulps": 8, "ulps_per_term": 0.5, "backward_error": 4, "backward_error_per_term": 1}
 
 

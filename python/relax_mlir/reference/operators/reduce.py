@@ -101,7 +101,7 @@ def mean_and_variance(data: Array, axes: Sequence[int]) -> tuple[Array, Array]:
     return mean, np.square(data - mean).sum(axis=tuple(axes), keepdims=True) / size
 
 
-# Squares of differences from the mean, which elements have that are zero, too.
+# Zeros have no relative error, but their squared differences from the mean do.
 _SQUARES = {"ulps": 4, "ulps_per_term": 0.5, "backward_error": 1, "backward_error_per_term": 1}
 
 
