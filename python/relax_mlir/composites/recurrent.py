@@ -16,7 +16,7 @@ from mlir import ir
 from .. import op
 from ..core.expr import TensorLike, as_tensor
 from ..core.ir import Dim
-from .tensors import cast, number, shape_of, size_tensor
+from .tensors import cast, number, parts_of, shape_of, size_tensor
 
 Activation = Callable[[ir.Value], ir.Value]
 State = Sequence[ir.Value]
@@ -60,8 +60,7 @@ class Cell:
 
     def multiply(self, x: ir.Value) -> ir.Value:
         """Return the products of inputs, of all steps at once."""
-        product = op.matmul(x, self.weight)
-        return product if self.bias is None else op.add(product, self.bias)
+        return _biased(op.matmul(x, self.weight), self.bias)
 
     def advance(
         self, x: ir.Value, state: State, place: int | Dim, lengths: ir.Value | None = None
@@ -89,9 +88,12 @@ class Cell:
     ) -> dict[str, ir.Value]:
         """Return the parts of a product by their gates, all of them by default."""
         gates = gates or self.gates
-        whole = product if bias is None else op.add(product, bias)
-        parts = op.split(whole, len(gates), axis=1)
-        return {gate: op.get_item(parts, i) for i, gate in enumerate(gates)}
+        parts = parts_of(_biased(product, bias), len(gates), axis=1)
+        return dict(zip(gates, parts, strict=True))
+
+
+def _biased(product: ir.Value, bias: ir.Value | None) -> ir.Value:
+    return product if bias is None else op.add(product, bias)
 
 
 class RNNCell(Cell):
@@ -100,9 +102,7 @@ class RNNCell(Cell):
     def step(self, x: ir.Value, state: State) -> list[ir.Value]:
         """Return the next state."""
         total = op.add(x, op.matmul(state[0], self.recurrence))
-        if self.recurrent_bias is not None:
-            total = op.add(total, self.recurrent_bias)
-        return [self.activate(0, total)]
+        return [self.activate(0, _biased(total, self.recurrent_bias))]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,20 +120,20 @@ class GRUCell(Cell):
     def step(self, x: ir.Value, state: State) -> list[ir.Value]:
         """Return the next state."""
         (hidden,) = state
-        inputs, bias = self.divide(x), self.recurrent_bias
-        if self.is_reset_last:
-            parts = self.divide(op.matmul(hidden, self.recurrence), bias)
-            z, r = (self.activate(0, op.add(inputs[gate], parts[gate])) for gate in "zr")
+        inputs, gates = self.divide(x), self.gates
+        first, first_bias = self.recurrence, self.recurrent_bias
+        last = last_bias = None
+        if not self.is_reset_last:  # n is last, and its product waits for r
+            gates, place = gates[:2], [2 * self.size]
+            first, last = parts_of(first, place, axis=1)
+            if first_bias is not None:
+                first_bias, last_bias = parts_of(first_bias, place)
+        parts = self.divide(op.matmul(hidden, first), first_bias, gates)
+        z, r = (self.activate(0, op.add(inputs[gate], parts[gate])) for gate in "zr")
+        if last is None:
             inner = op.multiply(r, parts["n"])
         else:
-            # n is last, and its product waits for r.
-            place = 2 * self.size
-            first, last = _halves(self.recurrence, 1, place)
-            first_bias, last_bias = (None, None) if bias is None else _halves(bias, 0, place)
-            parts = self.divide(op.matmul(hidden, first), first_bias, self.gates[:2])
-            z, r = (self.activate(0, op.add(inputs[gate], parts[gate])) for gate in "zr")
-            inner = op.matmul(op.multiply(r, hidden), last)
-            inner = inner if last_bias is None else op.add(inner, last_bias)
+            inner = _biased(op.matmul(op.multiply(r, hidden), last), last_bias)
         new = self.activate(1, op.add(inputs["n"], inner))
         rest = op.subtract(number(1, z.type.dtype), z)
         return [op.add(op.multiply(rest, new), op.multiply(z, hidden))]
@@ -173,12 +173,6 @@ class LSTMCell(Cell):
         if self.peepholes is None:
             return parts[gate]
         return op.add(parts[gate], op.multiply(self.peepholes[gate], memory))
-
-
-def _halves(x: ir.Value, axis: int, place: int) -> tuple[ir.Value, ir.Value]:
-    """Return a tensor up to a place along an axis, and from there on."""
-    parts = op.split(x, [place], axis=axis)
-    return op.get_item(parts, 0), op.get_item(parts, 1)
 
 
 def run(

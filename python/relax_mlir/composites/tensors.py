@@ -83,6 +83,16 @@ def rank_of(value: ir.Value) -> int:
     return len(shape_of(value))
 
 
+def fields_of(value: ir.Value) -> list[ir.Value]:
+    """Return the fields of a tuple."""
+    return [op.get_item(value, i) for i in range(len(value.type.fields))]
+
+
+def parts_of(x: ir.Value, sections: int | Sequence[int], axis: int = 0) -> list[ir.Value]:
+    """Return the parts that `op.split` makes of a tensor."""
+    return fields_of(op.split(x, sections, axis=axis))
+
+
 def number(value: Any, dtype: str) -> ir.Value:
     """Return a number as a constant of rank 0; floats become integers where the type is."""
     if dtype.startswith(("int", "uint")):

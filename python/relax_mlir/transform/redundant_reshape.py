@@ -11,7 +11,7 @@ from mlir import ir
 from .. import op
 from ..core.struct_info import facts_at
 from .python_pass import function_pass
-from .rewriting import are_equal, dims_of, made_by, rewrite_operations, updates_tensors
+from .rewriting import have_one_shape, made_by, rewrite_operations, updates_tensors
 
 
 @function_pass(opt_level=0)
@@ -45,8 +45,7 @@ class RemoveRedundantReshape:
 
 def _remove(reshape: ir.Operation) -> ir.Value | None:
     data, shape = reshape.operands
-    before, after = dims_of(data), dims_of(reshape.results[0])
-    if before is not None and after is not None and are_equal(before, after, facts_at(reshape)):
+    if have_one_shape(data, reshape.results[0], facts_at(reshape)):
         return data
     first = made_by(data, "relax.reshape")
     return None if first is None else op.reshape(first.operands[0], shape)

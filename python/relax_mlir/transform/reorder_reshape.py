@@ -20,6 +20,7 @@ from .rewriting import (
     are_equal,
     dims_of,
     has_one_use,
+    have_one_shape,
     made_by,
     rewrite_operations,
     updates_tensors,
@@ -81,10 +82,10 @@ def _reorder(found: ir.Operation) -> ir.Value | None:
 def _remove_pair(reshape: ir.Operation) -> ir.Value | None:
     """Return what the reshape before is given, if that has the shape already."""
     first = made_by(reshape.operands[0], "relax.reshape")
-    before, after = dims_of(first.operands[0]) if first else None, dims_of(reshape.results[0])
-    if first is None or before is None or after is None:
+    if first is None:
         return None
-    return first.operands[0] if are_equal(before, after, facts_at(reshape)) else None
+    data = first.operands[0]
+    return data if have_one_shape(data, reshape.results[0], facts_at(reshape)) else None
 
 
 def _is_number(value: ir.Value) -> bool:

@@ -170,6 +170,12 @@ def are_equal(lhs: Iterable[Dim], rhs: Iterable[Dim], facts: Facts | None = None
     )
 
 
+def have_one_shape(one: ir.Value, other: ir.Value, facts: Facts) -> bool:
+    """Say whether two tensors provably have the same shape."""
+    dims = dims_of(one), dims_of(other)
+    return dims[0] is not None and dims[1] is not None and are_equal(dims[0], dims[1], facts)
+
+
 def order_of(permute: ir.Operation) -> list[int] | None:
     """Return the axes of a `permute_dims`, not negative; None where the rank is not known."""
     dims = dims_of(permute.operands[0])

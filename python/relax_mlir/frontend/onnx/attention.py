@@ -17,7 +17,7 @@ from mlir import ir
 from ... import op
 from ...composites.tensors import agreed, cast, matched, number, same, size_tensor
 from ..values import rank_of, shape_of
-from .manipulate import part, split
+from .manipulate import at, part, split
 from .qlinear import to_float
 from .registry import Node, converter
 
@@ -40,10 +40,6 @@ def _joined(x: ir.Value) -> ir.Value:
 def _swapped(x: ir.Value) -> ir.Value:
     """Swap positions and heads."""
     return op.permute_dims(x, [0, 2, 1, 3])
-
-
-def _at(x: ir.Value, axis: int, place: int) -> ir.Value:
-    return op.squeeze(part(x, axis, place, place + 1), [axis])
 
 
 def _scale(node: Node) -> float | None:
@@ -146,7 +142,7 @@ def _attend_within(
     """Return the attention of queries, keys and values that are beside each other."""
     sizes = node.attr("qkv_hidden_sizes", None) or [shape_of(product)[2] // 3] * 3
     q, k, v = (_heads(one, node.attr("num_heads")) for one in split(product, 2, sizes))
-    olds = [None, None] if past is None else [_at(past, 0, i) for i in range(2)]
+    olds = [None, None] if past is None else [at(past, 0, i) for i in range(2)]
     k, v = (_with_past(old, new) for old, new in zip(olds, (k, v), strict=True))
     result = _attend(node, q, k, v, _sum(_padding(node, mask, q, shape_of(k)[2]), bias))
     return (result, op.stack([k, v], 0)) if node.wants(1) else result
@@ -182,12 +178,12 @@ def _packed_heads(
     if key is None:
         if rank_of(query) != 5:
             raise NotImplementedError("expected keys, or queries of rank 5 with them")
-        return _at(query, 3, 0), _at(query, 3, 1), _at(query, 3, 2)
+        return at(query, 3, 0), at(query, 3, 1), at(query, 3, 2)
     q = _heads(query, count)
     if value is None:
         if rank_of(key) != 5:
             raise NotImplementedError("expected values, or keys of rank 5 with them")
-        return q, _at(key, 3, 0), _at(key, 3, 1)
+        return q, at(key, 3, 0), at(key, 3, 1)
     if rank_of(key) == 4:
         return q, _swapped(key), _swapped(value)
     return q, _heads(key, count), _heads(value, count)
@@ -305,7 +301,7 @@ def _rotated(x: ir.Value, cosine: ir.Value, sine: ir.Value, interleaved: bool) -
         rest = part(x, last, 2 * half, features)
     if interleaved:
         pairs = op.reshape(turned, [*shape_of(x)[:last], half, 2])
-        first, second = _at(pairs, last + 1, 0), _at(pairs, last + 1, 1)
+        first, second = at(pairs, last + 1, 0), at(pairs, last + 1, 1)
     else:
         first, second = part(turned, last, 0, half), part(turned, last, half, 2 * half)
     cosine, sine = op.expand_dims(cosine, 2), op.expand_dims(sine, 2)

@@ -14,8 +14,9 @@ import numpy as np
 from mlir import ir
 
 from ... import op
+from ...composites.kernels import bind_size
 from ...composites.tensors import normal_axis, number, size_tensor
-from ...core.ir import Dim, ShapeStructInfo
+from ...core.ir import Dim
 from ..values import (
     DataDependentError,
     Value,
@@ -27,7 +28,7 @@ from ..values import (
     shape_of,
 )
 from .loops import Step, count_to, go_on
-from .manipulate import part, split
+from .manipulate import at, split
 from .registry import Node, converter
 
 # Longer loops would be programs of very many operations.
@@ -151,8 +152,7 @@ def _as_size(node: Node, trips: int | Dim | ir.Value) -> int | Dim:
         return trips.max(0)
     node.importer.require_branches()
     size = node.importer.fresh_dim()
-    shape = op.tensor_to_shape(op.reshape(op.maximum(trips, number(0, "int64")), [1]))
-    node.importer.builder.match_cast(shape, ShapeStructInfo([size]))
+    bind_size(size, op.tensor_to_shape(op.reshape(op.maximum(trips, number(0, "int64")), [1])))
     return size
 
 
@@ -174,7 +174,7 @@ def _scan_of_batches(node: Node, lengths: ir.Value | None, *inputs: ir.Value) ->
     outputs = len(node.proto.output) - (len(inputs) - count)
     rows = []
     for i in range(batch):
-        row = [op.squeeze(part(x, 0, i, i + 1), [0]) for x in inputs]
+        row = [at(x, 0, i) for x in inputs]
         state, kept = _scan_steps(node, row, [0] * count, directions, outputs)
         stacks = (one if isinstance(one, ir.Value) else _stacked(node, one, 0) for one in kept)
         rows.append([*state, *stacks])
@@ -216,8 +216,7 @@ def _scan_steps(
         (step,) = known_sizes(place, "a step")
         slices = []
         for x, axis, backward in zip(scanned, along, backwards, strict=True):
-            at = length - 1 - step if backward else step
-            slices.append(op.squeeze(part(x, axis, at, at + 1), [axis]))
+            slices.append(at(x, axis, length - 1 - step if backward else step))
         results = node.importer.subgraph(node, "body", [*state, *slices])
         return np.array(True), results[: len(state)], results[len(state) :]
 

@@ -17,7 +17,7 @@ from mlir import ir
 from ... import op
 from ...builder.block_builder import BlockBuilder
 from ...composites.random import numbered_key
-from ...composites.tensors import same, size
+from ...composites.tensors import fields_of, same, size
 from ...core.context import at_place
 from ...core.expr import Var
 from ...core.ir import Dim, TensorStructInfo, TupleStructInfo
@@ -393,11 +393,6 @@ class Importer:
         """Whether the next loop ends after a number of steps, as far as is known."""
         return self._loops >= len(self._loop_facts) or self._loop_facts[self._loops].counts
 
-    @staticmethod
-    def scope() -> Scope:
-        """Return a scope of its own, for what is visible in one place only."""
-        return Scope()
-
     def random_key(self) -> ir.Value:
         """Return a key for the random numbers of a node."""
         if self._key is None:
@@ -516,7 +511,7 @@ def _parts(value: ir.Value) -> Value:
     """Return a parameter, a tuple as a sequence."""
     if not isinstance(value.type, TupleStructInfo):
         return value
-    return [op.get_item(value, i) for i in range(len(value.type.fields))]
+    return fields_of(value)
 
 
 def _returned(results: list[Value]) -> Any:

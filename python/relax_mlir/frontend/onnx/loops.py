@@ -20,10 +20,10 @@ import numpy as np
 from mlir import ir
 
 from ... import op
-from ...composites.tensors import number, same, size_tensor
+from ...composites.tensors import fields_of, number, same, size_tensor
 from ...core.expr import Var
 from ...core.ir import Dim, PrimStructInfo, TensorStructInfo, TupleStructInfo
-from ..values import Sizes, Value, dtype_of, rank_of, shape_of
+from ..values import Sizes, Value, as_tensor, dtype_of, rank_of, shape_of
 
 if TYPE_CHECKING:
     from .importer import Importer, Scope
@@ -98,9 +98,7 @@ class _Loop:
         self, state: Sequence[Value], given: Sequence[Value]
     ) -> tuple[list[ir.Value], list[ir.Value]]:
         """Compare what a step makes with what is known of the loop; return it as tensors."""
-        scope = self.importer.scope()
-        tensors = [self.importer.tensor(scope, value) for value in state]
-        gives = [self.importer.tensor(scope, value) for value in given]
+        tensors, gives = ([as_tensor(value) for value in each] for each in (state, given))
         varying = set(self.facts.varying)
         for i, (new, old, wanted) in enumerate(zip(tensors, self.initial, self.dims, strict=True)):
             dims = shape_of(new)
@@ -133,10 +131,6 @@ class _Loop:
         if not (isinstance(condition, np.ndarray) and condition.reshape(()).item()):
             self.facts.counts = False
             raise LoopFactsChangedError
-
-
-def _fields(value: ir.Value) -> list[ir.Value]:
-    return [op.get_item(value, i) for i in range(len(value.type.fields))]
 
 
 def _matched(values: Sequence[ir.Value], types: Sequence[ir.Type]) -> list[ir.Value]:
@@ -174,7 +168,7 @@ def count_to(
     with builder.closure(loop.name, [*places, *loop.params], ret_struct_info=result) as function:
 
         def steps(first: int | Dim, last: int | Dim, state: Sequence[ir.Value]) -> list[ir.Value]:
-            fields = _fields(op.call(function, Dim(first), Dim(last), *state))
+            fields = fields_of(op.call(function, Dim(first), Dim(last), *state))
             return [*loop.carried(fields[:count]), *fields[count:]]
 
         def halves() -> ir.Value:
@@ -193,7 +187,7 @@ def count_to(
             return op.tuple(*tensors, *(op.expand_dims(one, [0]) for one in gives))
 
         is_one = op.less_equal(size_tensor(end - begin), number(1, "int64"))
-        fields = _fields(builder.emit(builder.if_(is_one, once, halves)))
+        fields = fields_of(builder.emit(builder.if_(is_one, once, halves)))
         whole = _matched(fields[count:], stacks(end - begin))
         builder.emit_func_output(op.tuple(*fields[:count], *whole))
 
@@ -207,17 +201,9 @@ def count_to(
         lambda: op.tuple(*steps(0, length, loop.initial)),
         nothing,
     )
-    fields = _fields(builder.emit(final))
+    fields = fields_of(builder.emit(final))
     whole = _matched(fields[count:], stacks(length))
-    return _settled(loop, fields[:count]), whole
-
-
-def _settled(loop: _Loop, values: Sequence[ir.Value]) -> list[ir.Value]:
-    """Return what is carried out of a branch around a loop."""
-    return [
-        loop.importer.of_shape(value, loop.name) if value.type.shape is None else value
-        for value in loop.carried(values)
-    ]
+    return loop.carried(fields[:count]), whole
 
 
 def go_on(
@@ -267,7 +253,7 @@ def go_on(
         def again() -> ir.Value:
             with importer.step_of_loop():
                 more, new, given = step(place, list(state))
-            more = op.reshape(importer.tensor(importer.scope(), more), [])
+            more = op.reshape(as_tensor(more), [])
             tensors, gives = loop.check([op.add(place, number(1, "int64")), more, *new], given)
             longer = [
                 op.concat([one.value, op.expand_dims(x, [0])], 0)
@@ -279,7 +265,7 @@ def go_on(
         stay = [*(param.value for param in loop.params), *(one.value for one in kept)]
         builder.emit_func_output(builder.if_(test, again, lambda: op.tuple(*stay)))
     empty = [op.zeros([0, *dims], dtype) for dtype, dims in loop.facts.given]
-    fields = _fields(builder.emit(op.call(function, *loop.initial, *empty)))
+    fields = fields_of(builder.emit(op.call(function, *loop.initial, *empty)))
     whole = [
         op.match_cast(value, TensorStructInfo([importer.fresh_dim(), *dims], dtype))
         for value, (dtype, dims) in zip(fields[count:], loop.facts.given, strict=True)

@@ -197,6 +197,11 @@ def part(x: ir.Value, axis: int, begin: int | Dim, end: int | Dim, step: int = 1
     return op.strided_slice(x, [axis], [begin], [end], [step], assume_inbound=True)
 
 
+def at(x: ir.Value, axis: int, place: int | Dim) -> ir.Value:
+    """Return what is at a place of one axis, without the axis."""
+    return op.squeeze(part(x, axis, place, place + 1), [axis])
+
+
 @converter("Slice")
 def _slice_by_attributes(node: Node, x: ir.Value) -> ir.Value:
     starts, ends = node.attr("starts"), node.attr("ends")

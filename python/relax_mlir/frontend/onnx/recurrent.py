@@ -11,12 +11,11 @@ from mlir import ir
 
 from ... import op
 from ...composites.recurrent import LONGEST, Activation, Cell, GRUCell, LSTMCell, RNNCell, run
-from ...composites.tensors import number
-from ...core.ir import Dim
+from ...composites.tensors import number, parts_of
 from ..values import Value, known_sizes, shape_of
 from .elementwise import hard_sigmoid, scaled, softplus
 from .loops import count_to
-from .manipulate import part
+from .manipulate import at
 from .registry import Node, converter
 
 
@@ -48,15 +47,6 @@ _CELLS: dict[str, type[Cell]] = {"RNN": RNNCell, "GRU": GRUCell, "LSTM": LSTMCel
 _DEFAULTS = {"RNN": ["Tanh"], "GRU": ["Sigmoid", "Tanh"], "LSTM": ["Sigmoid", "Tanh", "Tanh"]}
 
 
-def _at(x: ir.Value, axis: int, place: int | Dim) -> ir.Value:
-    return op.squeeze(part(x, axis, place, place + 1), [axis])
-
-
-def _parts(x: ir.Value, count: int) -> list[ir.Value | None]:
-    parts = op.split(x, count)
-    return [op.get_item(parts, i) for i in range(count)]
-
-
 def _activations(node: Node, direction: int) -> list[Activation]:
     kind = node.proto.op_type
     count = len(_DEFAULTS[kind])
@@ -73,20 +63,18 @@ def _activations(node: Node, direction: int) -> list[Activation]:
 
 
 def _cell(node: Node, direction: int, weights: list[ir.Value | None], size: int) -> Cell:
-    w, r, b, p = (None if one is None else _at(one, 0, direction) for one in weights)
+    w, r, b, p = (None if one is None else at(one, 0, direction) for one in weights)
     kind = node.proto.op_type
-    biases: list[ir.Value | None] = [None, None]
-    if b is not None:
-        biases = _parts(b, 2)
+    bias, recurrent_bias = (None, None) if b is None else parts_of(b, 2)
     more: dict[str, Any] = {}
     if kind == "GRU":
         more["is_reset_last"] = bool(node.attr("linear_before_reset", 0))
     if kind == "LSTM":
         more["has_forget_gate"] = not node.attr("input_forget", 0)
-        more["peepholes"] = None if p is None else dict(zip("iof", _parts(p, 3), strict=True))
+        more["peepholes"] = None if p is None else dict(zip("iof", parts_of(p, 3), strict=True))
     return _CELLS[kind](
         gates=_GATES[kind], size=size, weight=op.permute_dims(w), recurrence=op.permute_dims(r),
-        bias=biases[0], recurrent_bias=biases[1], activations=_activations(node, direction),
+        bias=bias, recurrent_bias=recurrent_bias, activations=_activations(node, direction),
         clip=node.attr("clip", None), **more,
     )  # fmt: skip
 
@@ -101,8 +89,8 @@ def _run_loop(
 
     def turn(place: Value, state: list[ir.Value]) -> tuple[Value, list[ir.Value], list[ir.Value]]:
         (step,) = known_sizes(place, "a step")
-        at = steps - 1 - step if backward else step
-        output, new = cell.advance(_at(inputs, 0, at), state, at, lengths)
+        now = steps - 1 - step if backward else step
+        output, new = cell.advance(at(inputs, 0, now), state, now, lengths)
         return np.array(True), new, [output]
 
     last, (outputs,) = count_to(node.importer, node.scope, steps, state, turn)
@@ -126,7 +114,7 @@ def _recurrent(
     for i, backward in enumerate(backwards):
         begin = [
             op.zeros([batch, state], x.type.dtype) if one is None
-            else _at(one, 1 if by_batch else 0, i)
+            else at(one, 1 if by_batch else 0, i)
             for one in initial
         ]  # fmt: skip
         cell = _cell(node, i, [w, r, b, p], state)

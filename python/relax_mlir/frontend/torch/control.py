@@ -21,6 +21,7 @@ from torch._higher_order_ops.while_loop import while_loop_op
 
 from ... import op
 from ...builder.block_builder import BlockBuilder
+from ...composites.tensors import fields_of
 from ...core.expr import GlobalVar, Var, as_value
 from ...core.ir import (
     Dim,
@@ -77,7 +78,7 @@ class Function:
             # PyTorch refuses to run no step at all.
             least = ShapeExpr([length[0].max(1)])
             builder.match_cast(least, ShapeStructInfo(list(length)))
-        return _fields(op.call(self.function, *self.first, *operands, *self.sizes))
+        return fields_of(op.call(self.function, *self.first, *operands, *self.sizes))
 
 
 def is_control_flow(target: Any) -> bool:
@@ -284,7 +285,7 @@ def _write_steps(
 
         def steps(first: Dim, last: Dim, state: Sequence[ir.Value]) -> list[ir.Value]:
             called = op.call(GlobalVar(name), first, last, *state, *tensors, *parameters.sizes)
-            return _fields(called)
+            return fields_of(called)
 
         def halves() -> ir.Value:
             middle = begin + (end - begin) // 2
@@ -313,10 +314,6 @@ def _steps_type(node: torch.fx.Node, carried: int, length: Dim) -> ir.Type:
         TensorStructInfo([length, *list(info.shape)[1:]], info.dtype) for info in fields[carried:]
     ]
     return TupleStructInfo([*fields[:carried], *stacked])
-
-
-def _fields(value: ir.Value) -> list[ir.Value]:
-    return [op.get_item(value, place) for place in range(len(value.type.fields))]
 
 
 _WRITERS: dict[Any, Callable[[Importer, torch.fx.Node, str], Function]] = {
