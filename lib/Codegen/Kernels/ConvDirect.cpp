@@ -17,8 +17,8 @@
 // reused over rows.
 //
 // Where windows are one element (pointwise), all pixels of an image are one row
-// of it, which is read in place. The last tile of a row begins early then: it
-// computes some sums again, which are not stored.
+// of it, which is read in place unless words are made of it. The last tile of a
+// row in place begins early: it computes some sums again, which are not stored.
 //
 // Elements of 8 and 16 bits are multiplied as words. A cell of the copy is an
 // element, or a word of channels. Words of columns are of cells that follow one
@@ -30,6 +30,8 @@
 #include "ConvParts.h"
 #include "PanelPart.h"
 #include "Transpose.h"
+
+#include "relax-mlir/IR/Threads.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -73,9 +75,6 @@ struct Grouping {
   int64_t columnSteps;  // of a row of the window
 };
 
-/// There are about as many tasks, which threads share.
-constexpr int64_t kTasks = 8;
-
 /// Emits the loops of one kernel.
 class DirectConv {
 public:
@@ -97,6 +96,14 @@ private:
 
   void divide(IndexBuilder &b);
   void divideRow(IndexBuilder &b);
+  void dividePanels(IndexBuilder &b, Value others);
+  void setTaskColumns(IndexBuilder &b, Value columns, Value blocks);
+  Value countTasks(IndexBuilder &b) const;
+  /// Cells of an image in half of the second level of the cache.
+  int64_t countRoom() const {
+    int64_t bits = grouping.cellSize * element.getIntOrFloatBitWidth();
+    return parts.l2Bytes / 2 * 8 / bits;
+  }
   void emitTask(IndexBuilder &b, Value index);
   void copyRows(IndexBuilder &b, const Task &task);
   void storeCells(IndexBuilder &b, const Task &task, Value cells, Value cell);
@@ -107,10 +114,10 @@ private:
   void finish(IndexBuilder &b, const Task &task, const ConvPlace &place,
               ArrayRef<Value> sums, Value skipped);
 
+  /// Whether the pixels of an image are one row.
+  bool isFlat() const { return parts.isPointwise() && parts.countPixels() > 0; }
   /// Whether the image is read where it is.
-  bool isInPlace() const {
-    return parts.isPointwise() && !parts.words && parts.countPixels() > 0;
-  }
+  bool isInPlace() const { return isFlat() && !parts.words; }
   int64_t roundedPixels() const {
     return llvm::alignTo(tile.pixels, tile.lanes);
   }
@@ -126,10 +133,22 @@ private:
   Value height, width;       // of the image
   Value outHeight, outWidth; // of the result
   Value stripWidth, rowSize; // cells: whole vectors, for all channels
+  Value threads;
   Value batch, taskRows, rowBlocks, taskColumns, columnBlocks, taskPanels,
       panelBlocks;
 };
 } // namespace
+
+static Value atLeastOne(IndexBuilder &b, Value value) {
+  return b.max(value, b.index(1));
+}
+
+/// The size of so many parts of `count` or, rounded up, of fewer.
+static Value divideEvenly(IndexBuilder &b, Value count, Value &parts) {
+  Value size = atLeastOne(b, b.ceilDiv(count, atLeastOne(b, parts)));
+  parts = b.ceilDiv(count, size);
+  return size;
+}
 
 DirectConv::DirectConv(IndexBuilder &b, func::FuncOp kernel, ConvParts &parts,
                        ValueRange arguments)
@@ -149,63 +168,94 @@ DirectConv::DirectConv(IndexBuilder &b, func::FuncOp kernel, ConvParts &parts,
   width = getDim(b, data, 3);
   outHeight = getDim(b, output, 2);
   outWidth = getDim(b, output, 3);
-  if (isInPlace()) {
+  if (isFlat()) {
     width = outWidth = b.mul(height, width);
     height = outHeight = b.index(1);
     tile.pixels = std::min(tile.pixels, parts.countPixels());
   }
   batch = b.mul(getDim(b, output, 0), parts.groups);
-  Value pixels = b.roundUp(outWidth, tile.pixels);
+  setTaskColumns(b, outWidth, b.index(1));
+}
+
+void DirectConv::setTaskColumns(IndexBuilder &b, Value columns, Value blocks) {
+  taskColumns = columns;
+  columnBlocks = blocks;
   // Words of columns reach beyond the window.
   int64_t beyond =
       grouping.columnSteps * grouping.stepCells - parts.columns.size;
+  Value pixels = b.roundUp(columns, tile.pixels);
   stripWidth =
-      b.roundUp(b.add(columnStrip.size(b, pixels), beyond), tile.lanes);
-  if (isInPlace())
-    stripWidth = width;
+      isInPlace()
+          ? width
+          : b.roundUp(b.add(columnStrip.size(b, pixels), beyond), tile.lanes);
   rowSize = b.mul(stripWidth, grouping.channelCells);
+}
+
+/// How many tasks there should be. A single thread has no use for several.
+Value DirectConv::countTasks(IndexBuilder &b) const {
+  constexpr int64_t kTasksOfThread = 4;
+  return b.createOrFold<arith::SelectOp>(b.isAtMost(threads, 1), b.index(1),
+                                         b.mul(threads, kTasksOfThread));
 }
 
 /// As many rows as leave half of the second level of the cache to weights,
 /// fewer where threads need them, and then fewer channels. More rows than a
 /// window has are worth copying its edges.
 void DirectConv::divide(IndexBuilder &b) {
-  if (isInPlace())
+  threads = countThreads(b);
+  if (isFlat())
     return divideRow(b);
-  auto atLeastOne = [&](Value value) { return b.max(value, b.index(1)); };
-  int64_t bytes = grouping.cellSize * element.getIntOrFloatBitWidth() / 8;
-  Value room =
-      b.floorDiv(b.index(parts.l2Bytes / 2 / bytes), atLeastOne(rowSize));
+  Value room = b.floorDiv(b.index(countRoom()), atLeastOne(b, rowSize));
   Value edge = b.index(rowStrip.reach);
   Value most = b.add(b.floorDiv(b.max(b.sub(room, edge), b.index(0)),
                                 b.index(rowStrip.stride)),
                      1);
-  Value wanted = b.ceilDiv(b.index(kTasks), atLeastOne(batch));
+  Value wanted = b.ceilDiv(countTasks(b), atLeastOne(b, batch));
   Value limit = b.floorDiv(outHeight, b.index(2 * rowStrip.reach));
   rowBlocks = b.max(b.ceilDiv(outHeight, most), b.min(wanted, limit));
-  taskRows = b.ceilDiv(outHeight, atLeastOne(rowBlocks));
-  rowBlocks = b.ceilDiv(outHeight, atLeastOne(taskRows));
-  wanted = b.ceilDiv(b.index(kTasks), atLeastOne(b.mul(batch, rowBlocks)));
-  taskPanels = b.ceilDiv(b.index(panels), b.min(wanted, b.index(panels)));
-  panelBlocks = b.ceilDiv(b.index(panels), taskPanels);
-  taskColumns = outWidth;
-  columnBlocks = b.index(1);
+  taskRows = divideEvenly(b, outHeight, rowBlocks);
+  dividePanels(b, b.mul(batch, rowBlocks));
 }
 
-/// Divides the one row that there is, whose tasks share nothing: by panels
-/// first, since their weights are what most of the memory has.
+/// Divides the one row that there is. In place tasks share nothing, and panels
+/// come first, since their weights are what most of the memory has. Tasks that
+/// make words of the same pixels do so again.
 void DirectConv::divideRow(IndexBuilder &b) {
-  auto divide = [&](Value size, Value wanted, Value &part, Value &count) {
-    Value one = b.index(1);
-    part = b.max(b.ceilDiv(size, b.max(b.min(wanted, size), one)), one);
-    count = b.ceilDiv(size, part);
+  constexpr int64_t kLeastTiles = 4;
+  rowBlocks = taskRows = b.index(1);
+  Value tiles = b.ceilDiv(outWidth, b.index(tile.pixels)), blocks;
+  Value wanted = b.ceilDiv(countTasks(b), atLeastOne(b, batch));
+  if (isInPlace()) {
+    panelBlocks = b.min(wanted, b.index(panels));
+    taskPanels = divideEvenly(b, b.index(panels), panelBlocks);
+    blocks = b.min(b.ceilDiv(wanted, panelBlocks), tiles);
+  } else {
+    int64_t most =
+        std::max<int64_t>(countRoom() / grouping.channelCells / tile.pixels, 1);
+    // As many for each thread, or no more than one.
+    Value several = b.floorDiv(tiles, b.index(kLeastTiles));
+    several = b.createOrFold<arith::SelectOp>(
+        b.isBelow(several, threads), several,
+        b.sub(several, b.rem(several, threads)));
+    blocks = b.max(b.ceilDiv(tiles, b.index(most)), b.min(wanted, several));
+  }
+  Value size = b.mul(divideEvenly(b, tiles, blocks), tile.pixels);
+  setTaskColumns(b, size, blocks);
+  if (!isInPlace())
+    dividePanels(b, b.mul(batch, blocks));
+}
+
+/// Divides panels where threads would have different numbers of few tasks.
+void DirectConv::dividePanels(IndexBuilder &b, Value others) {
+  Value one = b.index(1);
+  auto select = [&](Value condition, Value yes, Value no) {
+    return b.createOrFold<arith::SelectOp>(condition, yes, no);
   };
-  Value wanted = b.ceilDiv(b.index(kTasks), b.max(batch, b.index(1)));
-  divide(b.index(panels), wanted, taskPanels, panelBlocks);
-  divide(b.ceilDiv(outWidth, b.index(tile.pixels)),
-         b.ceilDiv(wanted, panelBlocks), taskColumns, columnBlocks);
-  taskColumns = b.mul(taskColumns, tile.pixels);
-  taskRows = rowBlocks = b.index(1);
+  Value isEven = b.isAtMost(b.rem(others, threads), 0);
+  panelBlocks = select(b.isBelow(others, countTasks(b)),
+                       select(isEven, one, threads), one);
+  panelBlocks = b.min(panelBlocks, b.index(panels));
+  taskPanels = divideEvenly(b, b.index(panels), panelBlocks);
 }
 
 void DirectConv::emit(IndexBuilder &b) {
@@ -287,8 +337,8 @@ void DirectConv::copyRows(IndexBuilder &b, const Task &task) {
   RowLoader loader(image, width, columnStrip.step, getZeros(tile.lanes));
   Value zeros = getZeros(tile.lanes * grouping.cellSize);
   auto prepare = [&](IndexBuilder &b, Value j) {
-    Value column =
-        b.sub(b.mul(j, columnStrip.step), b.index(columnStrip.padding));
+    Value column = b.sub(b.mul(b.add(task.column, j), columnStrip.step),
+                         b.index(columnStrip.padding));
     return loader.prepare(b, column, b.index(tile.lanes),
                           /*isInside=*/Value());
   };
@@ -342,8 +392,9 @@ void DirectConv::emitTile(IndexBuilder &b, const Task &task, Value panel,
   if (isInPlace() && parts.countPixels() % tile.pixels != 0)
     // Behind the last pixel may be the end of memory.
     first = b.min(column, b.sub(outWidth, b.index(tile.pixels)));
+  Value begin = isInPlace() ? first : b.sub(first, task.column);
   Value from = b.add(b.mul(b.mul(row, rowStrip.stride), rowSize),
-                     b.mul(first, columnStrip.stride));
+                     b.mul(begin, columnStrip.stride));
   Value group = b.rem(task.batch, b.index(parts.groups));
   Value whole = b.add(b.mul(group, panels), panel);
   Value tiles = b.ceilDiv(task.columns, b.index(tile.pixels));

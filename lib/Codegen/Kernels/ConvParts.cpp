@@ -125,9 +125,19 @@ ConvTile::addProducts(IndexBuilder &b, ValueRange sums, Value scratch,
 /// pixels of several rows, which counts where rows are short. It takes a copy
 /// of each window, which many output channels use. Vectors of 512 bits want
 /// many pixels, as the last tile of an image is larger, and no copies. A copy
-/// of words is made of the image once, not for each element of a window.
+/// of words is made of the image once, not for each element of a window, and
+/// the last tile counts less than to transpose short sums.
 bool ConvParts::prefersPixelLanes() const {
-  constexpr int64_t kFewLanes = 8, kManyChannels = 128, kManyPixels = 400;
+  constexpr int64_t kFewLanes = 8, kManyChannels = 128, kManyPixels = 400,
+                    kManyWords = 128;
+  auto sums = cast<RankedTensorType>(op->getResult(0).getType());
+  auto image = RankedTensorType::get(sums.getShape().take_back(2), sumType);
+  bool hasManyPixels =
+      !image.hasStaticShape() || image.getNumElements() >= kManyPixels;
+  bool isWide = blocking.lanes > kFewLanes;
+  if (words && isPointwise() && isWide && groups == 1 && !hasManyPixels &&
+      wordsOfChannels() >= kManyWords && outChannels >= blocking.lanes)
+    return false;
   if (words)
     return (rows.size == 1 && columns.size == 1) ||
            (groups == 1 ? outChannels < blocking.lanes / 2
@@ -135,12 +145,8 @@ bool ConvParts::prefersPixelLanes() const {
   // Where the number of channels is not known, it is negative.
   if (inChannels <= 0 || getDepth() <= 1)
     return false;
-  if (blocking.lanes > kFewLanes) {
-    auto sums = cast<RankedTensorType>(op->getResult(0).getType());
-    auto image = RankedTensorType::get(sums.getShape().take_back(2), sumType);
-    return isPointwise() &&
-           (!image.hasStaticShape() || image.getNumElements() >= kManyPixels);
-  }
+  if (isWide)
+    return isPointwise() && hasManyPixels;
   bool isStrided = rows.stride > 1 || columns.stride > 1;
   return isPointwise() || (isStrided && outChannels >= kManyChannels);
 }

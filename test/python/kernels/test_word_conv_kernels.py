@@ -39,7 +39,13 @@ CASES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     # The last vectors have one to four pixels.
     ((2, 33, 7, 7), (40, 33, 1, 1), {}),
     ((1, 70, 3, 6), (24, 70, 1, 1), {}),
+    ((1, 300, 7, 5), (15, 300, 1, 1), {}),
+    # Channels are lanes: several images, many blocks of pixels, panels that are not full.
     ((1, 2051, 7, 5), (24, 2051, 1, 1), {}),
+    ((2, 515, 14, 14), (40, 515, 1, 1), {}),
+    ((3, 1030, 13, 19), (33, 1030, 1, 1), {}),
+    ((1, 3000, 29, 13), (16, 3000, 1, 1), {}),
+    ((0, 515, 14, 14), (40, 515, 1, 1), {}),
     ((1, 9, 14, 14), (8, 9, 3, 3), {"padding": (1, 1, 1, 1)}),
     # Words of columns: the last ones reach beyond the window, or do not.
     ((1, 3, 9, 40), (20, 3, 1, 9), {"padding": (0, 4, 0, 4)}),
