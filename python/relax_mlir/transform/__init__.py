@@ -49,6 +49,7 @@ from .lift_params import LiftTransformParams
 from .lower_alloc_tensor import LowerAllocTensor
 from .matmul_order import AdjustMatmulOrder
 from .merge_composite_functions import MergeCompositeFunctions
+from .merge_conv_branches import MergeConvBranches
 from .mixed_precision import ToMixedPrecision
 from .model_params import BundleModelParams
 from .optimize_layout_transform import OptimizeLayoutTransform
@@ -122,6 +123,7 @@ __all__ = [
     "LowerAllocTensor",
     "MLIRPass",
     "MergeCompositeFunctions",
+    "MergeConvBranches",
     "ModulePass",
     "NormalizeGlobalVar",
     "OptimizeLayoutTransform",

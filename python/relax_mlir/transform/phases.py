@@ -23,6 +23,7 @@ from .flatten_conv3d import FlattenConv3D
 from .fold_batch_norm import FoldBatchnormToConv2D
 from .fold_constant import FoldConstant, is_computed_of_constants
 from .fuse_activations import FuseActivations
+from .merge_conv_branches import MergeConvBranches
 from .mixed_precision import ToMixedPrecision
 from .options import CompileOptions
 from .quantize_dynamic import QuantizeDynamic
@@ -90,7 +91,8 @@ def _foldings(options: CompileOptions) -> list[Pass]:
     if options.integer_products and _multiplies(options, "int16"):
         is_direct = _multiplies(options, "int8") and options.vector_bits == 512
         passes.append(FakeQuantizationToInteger(has_byte_convolutions=is_direct, worthwhile=True))
-    passes += [ConvertLayout(layouts), ExpandConv1D(), FoldBatchnormToConv2D(), FlattenConv3D()]
+    passes += [ConvertLayout(layouts), ExpandConv1D(), FoldBatchnormToConv2D()]
+    passes += [MergeConvBranches(), FlattenConv3D()]
     if options.fuse and options.combine_matmuls:
         # It puts constants together, which is left to do then.
         passes.append(CombineParallelMatmul(worthwhile=True))
