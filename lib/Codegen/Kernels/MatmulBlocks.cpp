@@ -26,11 +26,17 @@ using namespace mlir::relax;
 // Division
 //===----------------------------------------------------------------------===//
 
+/// The number of tiles along rows and columns, and of the blocks that they are
+/// divided into.
+struct MatmulEmitter::Grid {
+  Value tiles, panels;
+  Value rowBlocks, columnBlocks;
+};
+
 /// The division of the result into tasks and of a task into blocks.
 struct MatmulEmitter::Blocks {
-  Value rowBlocks, rows;     // rows of a task, whole tiles
-  Value columnBlocks, width; // columns of a task, whole tiles
-  Value depthBlocks, depth;  // steps, whole vectors
+  Grid grid;
+  Value depthBlocks, depth; // steps, whole vectors
 };
 
 /// A part of the result, and scratch memory: sums, then panels.
@@ -53,13 +59,6 @@ struct MatmulEmitter::Task {
 struct MatmulEmitter::DepthBlock {
   Value begin, depth;
   Value isFirst, isLast;
-};
-
-/// The number of tiles along rows and columns, and of the blocks that they are
-/// divided into.
-struct MatmulEmitter::Grid {
-  Value tiles, panels;
-  Value rowBlocks, columnBlocks;
 };
 
 static Value atLeastOne(IndexBuilder &b, Value value) {
@@ -152,19 +151,12 @@ MatmulEmitter::Blocks MatmulEmitter::divide(IndexBuilder &b,
                                             const RightMatrix &right) {
   Blocks blocks;
   divideDepth(b, blocks);
-  Grid grid = fitCaches(b, right, blocks);
+  Grid &grid = blocks.grid;
+  grid = fitCaches(b, right, blocks);
   share(b, right, countTasks(b, right), grid);
-  // Rounded up to tiles, blocks may be fewer.
-  auto roundUp = [&](Value &blocks, Value count) {
-    Value size = atLeastOne(b, b.ceilDiv(count, blocks));
-    blocks = b.ceilDiv(count, size);
-    return size;
-  };
-  blocks.rows = b.mul(roundUp(grid.rowBlocks, grid.tiles), blocking.rows);
-  blocks.width =
-      b.mul(roundUp(grid.columnBlocks, grid.panels), blocking.columns());
-  blocks.rowBlocks = grid.rowBlocks;
-  blocks.columnBlocks = grid.columnBlocks;
+  // Where there are no rows or columns, there is no task.
+  grid.rowBlocks = b.min(grid.rowBlocks, grid.tiles);
+  grid.columnBlocks = b.min(grid.columnBlocks, grid.panels);
   return blocks;
 }
 
@@ -209,8 +201,9 @@ void MatmulEmitter::emitPacked(IndexBuilder &b) {
 
 void MatmulEmitter::emitTasks(IndexBuilder &b, const RightMatrix &right) {
   Blocks blocks = divide(b, right);
+  const Grid &grid = blocks.grid;
   Value tasks =
-      b.mul(problem.batch, b.mul(blocks.rowBlocks, blocks.columnBlocks));
+      b.mul(problem.batch, b.mul(grid.rowBlocks, grid.columnBlocks));
   b.parallel(tasks, /*grain=*/1, [&](IndexBuilder &b, Value number) {
     emitTask(b, right, blocks, number);
   });
@@ -236,15 +229,24 @@ MatmulEmitter::Task MatmulEmitter::makeTask(IndexBuilder &b,
                                             const Blocks &blocks,
                                             Value number) {
   Task task(right, blocks);
-  Value columnBlock = b.rem(number, blocks.columnBlocks);
-  Value other = b.floorDiv(number, blocks.columnBlocks);
-  Value rowBlock = b.rem(other, blocks.rowBlocks);
-  task.batch = b.floorDiv(other, blocks.rowBlocks);
-  task.row = b.mul(rowBlock, blocks.rows);
-  task.place = b.mul(columnBlock, blocks.width);
+  const Grid &grid = blocks.grid;
+  // Blocks differ by a tile at most, so that threads have as much to do.
+  auto place = [&](Value block, Value blocks, Value count, int64_t size,
+                   Value end, Value &begin) {
+    auto find = [&](Value block) {
+      return b.mul(b.floorDiv(b.mul(block, count), blocks), size);
+    };
+    begin = find(block);
+    return b.sub(b.min(find(b.add(block, 1)), end), begin);
+  };
+  Value other = b.floorDiv(number, grid.columnBlocks);
+  task.batch = b.floorDiv(other, grid.rowBlocks);
+  task.rows = place(b.rem(other, grid.rowBlocks), grid.rowBlocks, grid.tiles,
+                    blocking.rows, problem.m, task.row);
+  task.columns =
+      place(b.rem(number, grid.columnBlocks), grid.columnBlocks, grid.panels,
+            blocking.columns(), right.columns, task.place);
   task.column = b.add(right.first, task.place);
-  task.rows = b.min(b.sub(problem.m, task.row), blocks.rows);
-  task.columns = b.min(b.sub(right.columns, task.place), blocks.width);
   task.lhs = problem.lhs(b, task.batch);
   return task;
 }
