@@ -120,35 +120,63 @@ ConvTile::addProducts(IndexBuilder &b, ValueRange sums, Value scratch,
   return results;
 }
 
+static constexpr int64_t kFewLanes = 8;
+
+/// The pixels of an image of the result, or of one row of it; may be dynamic.
+static int64_t countResults(Operation *op, int64_t dims) {
+  auto sums = cast<ShapedType>(op->getResult(0).getType());
+  int64_t count = 1;
+  for (int64_t size : sums.getShape().take_back(dims)) {
+    if (ShapedType::isDynamic(size))
+      return size;
+    count *= size;
+  }
+  return count;
+}
+
 /// Pixels are worth being lanes, as sums lie as the result does then: they need
 /// not be transposed, which counts where channels are few, and a tile has
 /// pixels of several rows, which counts where rows are short. It takes a copy
 /// of each window, which many output channels use. Vectors of 512 bits want
-/// many pixels, as the last tile of an image is larger, and no copies. A copy
-/// of words is made of the image once, not for each element of a window, and
-/// the last tile counts less than to transpose short sums.
+/// many pixels, as the last tile of an image is larger, and no copies.
 bool ConvParts::prefersPixelLanes() const {
-  constexpr int64_t kFewLanes = 8, kManyChannels = 128, kManyPixels = 400,
-                    kManyWords = 128;
-  auto sums = cast<RankedTensorType>(op->getResult(0).getType());
-  auto image = RankedTensorType::get(sums.getShape().take_back(2), sumType);
-  bool hasManyPixels =
-      !image.hasStaticShape() || image.getNumElements() >= kManyPixels;
-  bool isWide = blocking.lanes > kFewLanes;
-  if (words && isPointwise() && isWide && groups == 1 && !hasManyPixels &&
-      wordsOfChannels() >= kManyWords && outChannels >= blocking.lanes)
-    return false;
+  constexpr int64_t kManyChannels = 128, kManyPixels = 400;
   if (words)
-    return (rows.size == 1 && columns.size == 1) ||
-           (groups == 1 ? outChannels < blocking.lanes / 2
-                        : outChannels % blocking.lanes != 0);
+    return prefersPixelLanesOfWords();
   // Where the number of channels is not known, it is negative.
   if (inChannels <= 0 || getDepth() <= 1)
     return false;
-  if (isWide)
-    return isPointwise() && hasManyPixels;
+  if (blocking.lanes > kFewLanes) {
+    int64_t pixels = countResults(op, /*dims=*/2);
+    return isPointwise() &&
+           (ShapedType::isDynamic(pixels) || pixels >= kManyPixels);
+  }
   bool isStrided = rows.stride > 1 || columns.stride > 1;
   return isPointwise() || (isStrided && outChannels >= kManyChannels);
+}
+
+/// Words are made once for all elements of a window where channels are lanes,
+/// and for each of them where pixels are. That pays where channels do not fill
+/// vectors, or windows are one element, unless sums are long and the last tile
+/// of a small image is; and at the beginning of networks.
+bool ConvParts::prefersPixelLanesOfWords() const {
+  constexpr int64_t kManyPixels = 400, kManyWords = 128, kFewChannels = 4,
+                    kFewWords = 32;
+  bool isOneElement = rows.size == 1 && columns.size == 1;
+  if (groups != 1)
+    return isOneElement || outChannels % blocking.lanes != 0;
+  if (outChannels < blocking.lanes / 2)
+    return true;
+  bool isWide = blocking.lanes > kFewLanes;
+  int64_t pixels = countResults(op, /*dims=*/2),
+          width = countResults(op, /*dims=*/1), words = wordsOfChannels();
+  if (isOneElement)
+    return !isWide || !isPointwise() || ShapedType::isDynamic(pixels) ||
+           pixels >= kManyPixels || words < kManyWords ||
+           outChannels < blocking.lanes;
+  return isWide && inChannels <= kFewChannels &&
+         words * rows.size * columns.size <= kFewWords &&
+         !ShapedType::isDynamic(width) && width % blocking.lanes == 0;
 }
 
 /// A word has elements that are not of the window where its columns are no

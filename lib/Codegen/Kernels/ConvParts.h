@@ -179,6 +179,7 @@ struct ConvParts {
   }
 
 private:
+  bool prefersPixelLanesOfWords() const;
   bool isSupported() const;
   void makeColumnWords(int64_t lanes);
   bool matchLoops(const TargetModel &target, bool hasHalves);

@@ -202,8 +202,7 @@ void MatmulEmitter::emitPacked(IndexBuilder &b) {
 void MatmulEmitter::emitTasks(IndexBuilder &b, const RightMatrix &right) {
   Blocks blocks = divide(b, right);
   const Grid &grid = blocks.grid;
-  Value tasks =
-      b.mul(problem.batch, b.mul(grid.rowBlocks, grid.columnBlocks));
+  Value tasks = b.mul(problem.batch, b.mul(grid.rowBlocks, grid.columnBlocks));
   b.parallel(tasks, /*grain=*/1, [&](IndexBuilder &b, Value number) {
     emitTask(b, right, blocks, number);
   });

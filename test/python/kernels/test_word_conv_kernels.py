@@ -30,6 +30,9 @@ CASES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     ((2, 14, 9, 12), (48, 7, 3, 3), {"padding": (1, 1, 1, 1), "groups": 2}),
     ((1, 12, 9, 17), (64, 6, 3, 3), {"strides": (2, 2), "groups": 2}),
     ((1, 10, 8, 9), (160, 5, 2, 3), {"padding": (1, 0, 1, 2), "groups": 2}),
+    # Images of few channels whose rows are whole vectors.
+    ((2, 3, 21, 32), (20, 3, 3, 3), {"padding": (1, 1, 1, 1), "strides": (2, 2)}),
+    ((1, 4, 9, 34), (40, 4, 2, 3), {}),
     ((1, 8, 11, 12), (32, 4, 5, 5), {"padding": (2, 2, 2, 2), "groups": 2}),
     ((1, 8, 9, 9), (32, 4, 3, 6), {"groups": 2}),
     ((1, 1, 20, 20), (32, 1, 5, 5), {"padding": (1, 1, 1, 1), "strides": (3, 3)}),
