@@ -154,9 +154,12 @@ MatmulEmitter::Blocks MatmulEmitter::divide(IndexBuilder &b,
   Grid &grid = blocks.grid;
   grid = fitCaches(b, right, blocks);
   share(b, right, countTasks(b, right), grid);
-  // Where there are no rows or columns, there is no task.
-  grid.rowBlocks = b.min(grid.rowBlocks, grid.tiles);
-  grid.columnBlocks = b.min(grid.columnBlocks, grid.panels);
+  // Rounded up to tiles, blocks may be fewer.
+  auto roundUp = [&](Value &blocks, Value count) {
+    blocks = b.ceilDiv(count, atLeastOne(b, b.ceilDiv(count, blocks)));
+  };
+  roundUp(grid.rowBlocks, grid.tiles);
+  roundUp(grid.columnBlocks, grid.panels);
   return blocks;
 }
 
@@ -229,11 +232,13 @@ MatmulEmitter::Task MatmulEmitter::makeTask(IndexBuilder &b,
                                             Value number) {
   Task task(right, blocks);
   const Grid &grid = blocks.grid;
-  // Blocks differ by a tile at most, so that threads have as much to do.
+  // Blocks differ by a tile at most, so that threads have as much to do; the
+  // larger ones come first.
   auto place = [&](Value block, Value blocks, Value count, int64_t size,
                    Value end, Value &begin) {
+    Value tiles = b.floorDiv(count, blocks), rest = b.rem(count, blocks);
     auto find = [&](Value block) {
-      return b.mul(b.floorDiv(b.mul(block, count), blocks), size);
+      return b.mul(b.add(b.mul(block, tiles), b.min(block, rest)), size);
     };
     begin = find(block);
     return b.sub(b.min(find(b.add(block, 1)), end), begin);
