@@ -92,9 +92,14 @@ MatmulEmitter::Grid MatmulEmitter::fitCaches(IndexBuilder &b,
   Value maxTiles = atLeastOne(
       b, b.floorDiv(b.index(blockSize / blocking.rows), blocks.depth));
   grid.rowBlocks = atLeastOne(b, b.ceilDiv(grid.tiles, maxTiles));
+  Value isWhole = b.isAtMost(blocks.depthBlocks, 1);
+  // Rows that are packed are read as one stream, while each block of them would
+  // pack all panels again.
+  if (problem.isLhsPacked)
+    grid.rowBlocks =
+        b.createOrFold<arith::SelectOp>(isWhole, b.index(1), grid.rowBlocks);
   Value maxPanels = b.createOrFold<arith::SelectOp>(
-      b.isAtMost(blocks.depthBlocks, 1), b.index(kMaxPanels),
-      b.index(kMaxPanelsOfSums));
+      isWhole, b.index(kMaxPanels), b.index(kMaxPanelsOfSums));
   grid.columnBlocks = atLeastOne(b, b.ceilDiv(grid.panels, maxPanels));
   return grid;
 }
