@@ -26,6 +26,7 @@ from .rewriting import (
     has_one_use,
     made_by,
     rewrite_operation,
+    updates_tensors,
 )
 
 _CONVOLUTIONS = ("relax.conv1d", "relax.conv2d", "relax.conv3d")
@@ -40,7 +41,8 @@ class MergeConvBranches:
     That is so for windows of which one lies within the other, and for a product of the tensor with
     one number for each channel, which is a window of one element. Networks such as RepVGG and
     MobileOne are trained with such branches. Weights and numbers are of float32 or float64, and
-    computed of constants alone; sums of floats may be rounded in another way.
+    computed of constants alone; sums of floats may be rounded in another way. Functions that update
+    tensors in place stay as they are.
 
     Examples
     --------
@@ -60,7 +62,8 @@ class MergeConvBranches:
 
     def transform_function(self, func: ir.OpView, mod: object, ctx: object) -> ir.OpView:
         """Merge the convolutions of a function."""
-        merge_conv_branches(func.operation)
+        if not updates_tensors(func.operation):
+            merge_conv_branches(func.operation)
         return func
 
 
@@ -95,7 +98,7 @@ class _Sum:
         self.terms = list(_terms(total))
         self.groups: list[list[_Branch]] = []
         branches = [branch for term in self.terms if (branch := _Branch.match(term)) is not None]
-        branches.sort(key=lambda branch: -math.prod(branch.window.sizes))
+        branches.sort(key=lambda branch: math.prod(branch.window.sizes), reverse=True)
         while branches:
             base, *rest = branches
             group = [base, *(branch for branch in rest if base.contains(branch))]

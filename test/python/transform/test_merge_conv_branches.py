@@ -217,6 +217,17 @@ def test_parameters_stay():
     assert str(MergeConvBranches()(mod)) == str(mod)
 
 
+def test_functions_that_update_tensors_stay():
+    def write(x):
+        own = op.sin(x)
+        small, large = conv(own, SMALL), conv(own, LARGE, padding=1)
+        new = op.call_inplace_packed("f", own, inplace_indices=[0], sinfo_args=x.struct_info)
+        return op.add(op.add(small, large), new)
+
+    mod = build(write)
+    assert str(MergeConvBranches()(mod)) == str(mod)
+
+
 class Block(nn.Module):
     """A block of RepVGG, as it is trained."""
 
