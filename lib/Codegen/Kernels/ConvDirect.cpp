@@ -139,17 +139,6 @@ private:
 };
 } // namespace
 
-static Value atLeastOne(IndexBuilder &b, Value value) {
-  return b.max(value, b.index(1));
-}
-
-/// The size of so many parts of `count` or, rounded up, of fewer.
-static Value divideEvenly(IndexBuilder &b, Value count, Value &parts) {
-  Value size = atLeastOne(b, b.ceilDiv(count, atLeastOne(b, parts)));
-  parts = b.ceilDiv(count, size);
-  return size;
-}
-
 DirectConv::DirectConv(IndexBuilder &b, func::FuncOp kernel, ConvParts &parts,
                        ValueRange arguments)
     : parts(parts), tile(*parts.tile),
@@ -205,15 +194,15 @@ void DirectConv::divide(IndexBuilder &b) {
   threads = countThreads(b);
   if (isFlat())
     return divideRow(b);
-  Value room = b.floorDiv(b.index(countRoom()), atLeastOne(b, rowSize));
+  Value room = b.floorDiv(b.index(countRoom()), b.atLeastOne(rowSize));
   Value edge = b.index(rowStrip.reach);
   Value most = b.add(b.floorDiv(b.max(b.sub(room, edge), b.index(0)),
                                 b.index(rowStrip.stride)),
                      1);
-  Value wanted = b.ceilDiv(countTasks(b), atLeastOne(b, batch));
+  Value wanted = b.ceilDiv(countTasks(b), b.atLeastOne(batch));
   Value limit = b.floorDiv(outHeight, b.index(2 * rowStrip.reach));
   rowBlocks = b.max(b.ceilDiv(outHeight, most), b.min(wanted, limit));
-  taskRows = divideEvenly(b, outHeight, rowBlocks);
+  taskRows = b.divideEvenly(outHeight, rowBlocks);
   dividePanels(b, b.mul(batch, rowBlocks));
 }
 
@@ -224,10 +213,10 @@ void DirectConv::divideRow(IndexBuilder &b) {
   constexpr int64_t kLeastTiles = 4;
   rowBlocks = taskRows = b.index(1);
   Value tiles = b.ceilDiv(outWidth, b.index(tile.pixels)), blocks;
-  Value wanted = b.ceilDiv(countTasks(b), atLeastOne(b, batch));
+  Value wanted = b.ceilDiv(countTasks(b), b.atLeastOne(batch));
   if (isInPlace()) {
     panelBlocks = b.min(wanted, b.index(panels));
-    taskPanels = divideEvenly(b, b.index(panels), panelBlocks);
+    taskPanels = b.divideEvenly(b.index(panels), panelBlocks);
     blocks = b.min(b.ceilDiv(wanted, panelBlocks), tiles);
   } else {
     int64_t most =
@@ -239,7 +228,7 @@ void DirectConv::divideRow(IndexBuilder &b) {
         b.sub(several, b.rem(several, threads)));
     blocks = b.max(b.ceilDiv(tiles, b.index(most)), b.min(wanted, several));
   }
-  Value size = b.mul(divideEvenly(b, tiles, blocks), tile.pixels);
+  Value size = b.mul(b.divideEvenly(tiles, blocks), tile.pixels);
   setTaskColumns(b, size, blocks);
   if (!isInPlace())
     dividePanels(b, b.mul(batch, blocks));
@@ -255,7 +244,7 @@ void DirectConv::dividePanels(IndexBuilder &b, Value others) {
   panelBlocks = select(b.isBelow(others, countTasks(b)),
                        select(isEven, one, threads), one);
   panelBlocks = b.min(panelBlocks, b.index(panels));
-  taskPanels = divideEvenly(b, b.index(panels), panelBlocks);
+  taskPanels = b.divideEvenly(b.index(panels), panelBlocks);
 }
 
 void DirectConv::emit(IndexBuilder &b) {

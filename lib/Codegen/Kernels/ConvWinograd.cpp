@@ -123,38 +123,33 @@ WinogradConv::WinogradConv(IndexBuilder &b, func::FuncOp kernel,
 void WinogradConv::divide(IndexBuilder &b) {
   constexpr int64_t kTasksOfThread = 2, kMinBlocks = 2;
   Value one = b.index(1);
-  auto atLeastOne = [&](Value value) { return b.max(value, one); };
   Value most = b.index(parts.getMostTiles(winograd));
-  auto divideEvenly = [&](Value count, Value &blocks) {
-    Value size = b.ceilDiv(count, atLeastOne(blocks));
-    blocks = b.ceilDiv(count, atLeastOne(size));
-    return size;
-  };
   columnBlocks = b.ceilDiv(tileColumns, most);
-  taskColumns = divideEvenly(tileColumns, columnBlocks);
+  taskColumns = b.divideEvenly(tileColumns, columnBlocks);
 
   Value threads = countThreads(b);
   Value wanted = b.createOrFold<arith::SelectOp>(
       b.isAtMost(threads, 1), one, b.mul(threads, kTasksOfThread));
-  wanted = b.ceilDiv(wanted, atLeastOne(b.mul(batch, columnBlocks)));
-  Value mostRows = b.floorDiv(most, atLeastOne(taskColumns));
+  wanted = b.ceilDiv(wanted, b.atLeastOne(b.mul(batch, columnBlocks)));
+  Value mostRows = b.floorDiv(most, b.atLeastOne(taskColumns));
   Value tiles = b.mul(tileRows, taskColumns);
   auto divideRows = [&](int64_t leastTiles) {
     Value most = b.floorDiv(tiles, b.index(leastTiles));
     rowBlocks = b.max(rowBlocks, b.min(wanted, most));
   };
-  rowBlocks = b.ceilDiv(tileRows, atLeastOne(mostRows));
+  rowBlocks = b.ceilDiv(tileRows, b.atLeastOne(mostRows));
   divideRows(kMinBlocks * tile.pixels);
-  Value several = rowBlocks, tasks = b.mul(atLeastOne(rowBlocks), panels);
+  Value several = rowBlocks, tasks = b.mul(b.atLeastOne(rowBlocks), panels);
   divideRows(tile.pixels);
   rowBlocks = b.createOrFold<arith::SelectOp>(b.isBelow(tasks, threads),
                                               rowBlocks, several);
-  taskRows = divideEvenly(tileRows, rowBlocks);
+  taskRows = b.divideEvenly(tileRows, rowBlocks);
 
   // Tasks of other panels transform the same inputs.
   Value others = b.mul(b.mul(batch, columnBlocks), rowBlocks);
-  panelBlocks = b.min(b.ceilDiv(threads, atLeastOne(others)), b.index(panels));
-  taskPanels = divideEvenly(b.index(panels), panelBlocks);
+  panelBlocks =
+      b.min(b.ceilDiv(threads, b.atLeastOne(others)), b.index(panels));
+  taskPanels = b.divideEvenly(b.index(panels), panelBlocks);
 
   Value pixels = b.mul(taskColumns, winograd.outputs());
   stripWidth = b.roundUp(b.add(pixels, Winograd::kWindow - 1), lanes);

@@ -67,6 +67,14 @@ public:
     return mul(ceilDiv(value, index(multiple)), multiple);
   }
 
+  Value atLeastOne(Value value) { return max(value, index(1)); }
+  /// The size of so many parts of `count` or, rounded up, of fewer.
+  Value divideEvenly(Value count, Value &parts) {
+    Value size = atLeastOne(ceilDiv(count, atLeastOne(parts)));
+    parts = ceilDiv(count, size);
+    return size;
+  }
+
   Value compare(arith::CmpIPredicate predicate, Value lhs, Value rhs) {
     return createOrFold<arith::CmpIOp>(predicate, lhs, rhs);
   }

@@ -61,17 +61,13 @@ struct MatmulEmitter::DepthBlock {
   Value isFirst, isLast;
 };
 
-static Value atLeastOne(IndexBuilder &b, Value value) {
-  return b.max(value, b.index(1));
-}
-
 void MatmulEmitter::divideDepth(IndexBuilder &b, Blocks &blocks) {
   // A block that is somewhat deeper is better than two that are not full.
   int64_t maxDepth = blocking.blockDepth + blocking.blockDepth / 4;
   Value steps = countSteps(b);
-  blocks.depthBlocks = atLeastOne(b, b.ceilDiv(steps, b.index(maxDepth)));
+  blocks.depthBlocks = b.atLeastOne(b.ceilDiv(steps, b.index(maxDepth)));
   // Words of quantized weights are not divided.
-  blocks.depth = b.roundUp(atLeastOne(b, b.ceilDiv(steps, blocks.depthBlocks)),
+  blocks.depth = b.roundUp(b.atLeastOne(b.ceilDiv(steps, blocks.depthBlocks)),
                            std::max(lanes, kCodesOfWord));
 }
 
@@ -89,9 +85,9 @@ MatmulEmitter::Grid MatmulEmitter::fitCaches(IndexBuilder &b,
   // is left of the cache keeps them, and sums.
   if (right.panels.base)
     blockSize /= 3;
-  Value maxTiles = atLeastOne(
-      b, b.floorDiv(b.index(blockSize / blocking.rows), blocks.depth));
-  grid.rowBlocks = atLeastOne(b, b.ceilDiv(grid.tiles, maxTiles));
+  Value maxTiles = b.atLeastOne(
+      b.floorDiv(b.index(blockSize / blocking.rows), blocks.depth));
+  grid.rowBlocks = b.atLeastOne(b.ceilDiv(grid.tiles, maxTiles));
   Value isWhole = b.isAtMost(blocks.depthBlocks, 1);
   // Rows that are packed are read as one stream, while each block of them would
   // pack all panels again.
@@ -100,7 +96,7 @@ MatmulEmitter::Grid MatmulEmitter::fitCaches(IndexBuilder &b,
         b.createOrFold<arith::SelectOp>(isWhole, b.index(1), grid.rowBlocks);
   Value maxPanels = b.createOrFold<arith::SelectOp>(
       isWhole, b.index(kMaxPanels), b.index(kMaxPanelsOfSums));
-  grid.columnBlocks = atLeastOne(b, b.ceilDiv(grid.panels, maxPanels));
+  grid.columnBlocks = b.atLeastOne(b.ceilDiv(grid.panels, maxPanels));
   return grid;
 }
 
@@ -115,7 +111,7 @@ Value MatmulEmitter::countTasks(IndexBuilder &b, const RightMatrix &right) {
             b.floorDiv(b.mul(work, problem.batch), b.index(kMinWork)));
   tasks = b.createOrFold<arith::SelectOp>(b.isAtMost(threads, 1), b.index(1),
                                           tasks);
-  return b.ceilDiv(tasks, atLeastOne(b, problem.batch));
+  return b.ceilDiv(tasks, b.atLeastOne(problem.batch));
 }
 
 /// Divides blocks further, until there are as many as tasks. Each task packs
@@ -160,11 +156,8 @@ MatmulEmitter::Blocks MatmulEmitter::divide(IndexBuilder &b,
   grid = fitCaches(b, right, blocks);
   share(b, right, countTasks(b, right), grid);
   // Rounded up to tiles, blocks may be fewer.
-  auto roundUp = [&](Value &blocks, Value count) {
-    blocks = b.ceilDiv(count, atLeastOne(b, b.ceilDiv(count, blocks)));
-  };
-  roundUp(grid.rowBlocks, grid.tiles);
-  roundUp(grid.columnBlocks, grid.panels);
+  b.divideEvenly(grid.tiles, grid.rowBlocks);
+  b.divideEvenly(grid.panels, grid.columnBlocks);
   return blocks;
 }
 
