@@ -118,10 +118,10 @@ WinogradConv::WinogradConv(IndexBuilder &b, func::FuncOp kernel,
 
 /// As many rows of tiles as the second level of the cache has room for, or a
 /// part of one. For threads, fewer rows, as long as sums of several blocks
-/// share weights; then fewer panels. Where these are not enough, a task may
-/// have one block.
+/// share weights; then fewer panels. Where these are not enough, or cannot be
+/// divided evenly, a task may have one block.
 void WinogradConv::divide(IndexBuilder &b) {
-  constexpr int64_t kTasksOfThread = 2, kMinBlocks = 2;
+  constexpr int64_t kTasksOfThread = 2, kMinBlocks = 2, kMinPanels = 4;
   Value one = b.index(1);
   Value most = b.index(parts.getMostTiles(winograd));
   columnBlocks = b.ceilDiv(tileColumns, most);
@@ -133,16 +133,24 @@ void WinogradConv::divide(IndexBuilder &b) {
   wanted = b.ceilDiv(wanted, b.atLeastOne(b.mul(batch, columnBlocks)));
   Value mostRows = b.floorDiv(most, b.atLeastOne(taskColumns));
   Value tiles = b.mul(tileRows, taskColumns);
-  auto divideRows = [&](int64_t leastTiles) {
+  auto divideRows = [&](Value wanted, int64_t leastTiles) {
     Value most = b.floorDiv(tiles, b.index(leastTiles));
-    rowBlocks = b.max(rowBlocks, b.min(wanted, most));
+    return b.max(rowBlocks, b.min(wanted, most));
   };
   rowBlocks = b.ceilDiv(tileRows, b.atLeastOne(mostRows));
-  divideRows(kMinBlocks * tile.pixels);
-  Value several = rowBlocks, tasks = b.mul(b.atLeastOne(rowBlocks), panels);
-  divideRows(tile.pixels);
-  rowBlocks = b.createOrFold<arith::SelectOp>(b.isBelow(tasks, threads),
-                                              rowBlocks, several);
+  rowBlocks = divideRows(wanted, kMinBlocks * tile.pixels);
+  Value blocks = b.atLeastOne(b.mul(b.mul(batch, columnBlocks), rowBlocks));
+  Value hasIdle = b.isBelow(b.mul(blocks, panels), threads);
+  // Some threads have one more than others of few panels.
+  Value isUneven = b.isBelow(b.index(0), b.rem(b.index(panels), threads));
+  for (auto [count, limit] : {std::pair(blocks, threads),
+                              {b.index(panels), b.mul(threads, kMinPanels)}})
+    isUneven = b.createOrFold<arith::AndIOp>(isUneven, b.isBelow(count, limit));
+  wanted = b.createOrFold<arith::SelectOp>(hasIdle, wanted,
+                                           b.ceilDiv(threads, blocks));
+  rowBlocks = b.createOrFold<arith::SelectOp>(
+      b.createOrFold<arith::OrIOp>(hasIdle, isUneven),
+      divideRows(wanted, tile.pixels), rowBlocks);
   taskRows = b.divideEvenly(tileRows, rowBlocks);
 
   // Tasks of other panels transform the same inputs.
