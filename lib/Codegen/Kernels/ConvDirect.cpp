@@ -75,6 +75,9 @@ struct Grouping {
   int64_t columnSteps;  // of a row of the window
 };
 
+/// Tasks that there should be for each of several threads.
+constexpr int64_t kTasksOfThread = 4;
+
 /// Emits the loops of one kernel.
 class DirectConv {
 public:
@@ -98,7 +101,6 @@ private:
   void divideRow(IndexBuilder &b);
   void dividePanels(IndexBuilder &b, Value others);
   void setTaskColumns(IndexBuilder &b, Value columns, Value blocks);
-  Value countTasks(IndexBuilder &b) const;
   /// Cells of an image in half of the second level of the cache.
   int64_t countRoom() const {
     int64_t bits = grouping.cellSize * element.getIntOrFloatBitWidth();
@@ -180,13 +182,6 @@ void DirectConv::setTaskColumns(IndexBuilder &b, Value columns, Value blocks) {
   rowSize = b.mul(stripWidth, grouping.channelCells);
 }
 
-/// How many tasks there should be. A single thread has no use for several.
-Value DirectConv::countTasks(IndexBuilder &b) const {
-  constexpr int64_t kTasksOfThread = 4;
-  return b.createOrFold<arith::SelectOp>(b.isAtMost(threads, 1), b.index(1),
-                                         b.mul(threads, kTasksOfThread));
-}
-
 /// As many rows as leave half of the second level of the cache to weights,
 /// fewer where threads need them, and then fewer channels. More rows than a
 /// window has are worth copying its edges.
@@ -199,7 +194,8 @@ void DirectConv::divide(IndexBuilder &b) {
   Value most = b.add(b.floorDiv(b.max(b.sub(room, edge), b.index(0)),
                                 b.index(rowStrip.stride)),
                      1);
-  Value wanted = b.ceilDiv(countTasks(b), b.atLeastOne(batch));
+  Value wanted =
+      b.ceilDiv(b.countTasks(threads, kTasksOfThread), b.atLeastOne(batch));
   Value limit = b.floorDiv(outHeight, b.index(2 * rowStrip.reach));
   rowBlocks = b.max(b.ceilDiv(outHeight, most), b.min(wanted, limit));
   taskRows = b.divideEvenly(outHeight, rowBlocks);
@@ -213,7 +209,8 @@ void DirectConv::divideRow(IndexBuilder &b) {
   constexpr int64_t kLeastTiles = 4;
   rowBlocks = taskRows = b.index(1);
   Value tiles = b.ceilDiv(outWidth, b.index(tile.pixels)), blocks;
-  Value wanted = b.ceilDiv(countTasks(b), b.atLeastOne(batch));
+  Value wanted =
+      b.ceilDiv(b.countTasks(threads, kTasksOfThread), b.atLeastOne(batch));
   if (isInPlace()) {
     panelBlocks = b.min(wanted, b.index(panels));
     taskPanels = b.divideEvenly(b.index(panels), panelBlocks);
@@ -221,11 +218,8 @@ void DirectConv::divideRow(IndexBuilder &b) {
   } else {
     int64_t most =
         std::max<int64_t>(countRoom() / grouping.channelCells / tile.pixels, 1);
-    // As many for each thread, or no more than one.
-    Value several = b.floorDiv(tiles, b.index(kLeastTiles));
-    several = b.createOrFold<arith::SelectOp>(
-        b.isBelow(several, threads), several,
-        b.sub(several, b.rem(several, threads)));
+    Value several =
+        b.shareEvenly(b.floorDiv(tiles, b.index(kLeastTiles)), threads);
     blocks = b.max(b.ceilDiv(tiles, b.index(most)), b.min(wanted, several));
   }
   Value size = b.mul(b.divideEvenly(tiles, blocks), tile.pixels);
@@ -241,7 +235,7 @@ void DirectConv::dividePanels(IndexBuilder &b, Value others) {
     return b.createOrFold<arith::SelectOp>(condition, yes, no);
   };
   Value isEven = b.isAtMost(b.rem(others, threads), 0);
-  panelBlocks = select(b.isBelow(others, countTasks(b)),
+  panelBlocks = select(b.isBelow(others, b.countTasks(threads, kTasksOfThread)),
                        select(isEven, one, threads), one);
   panelBlocks = b.min(panelBlocks, b.index(panels));
   taskPanels = b.divideEvenly(b.index(panels), panelBlocks);

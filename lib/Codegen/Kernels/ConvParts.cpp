@@ -120,7 +120,7 @@ ConvTile::addProducts(IndexBuilder &b, ValueRange sums, Value scratch,
   return results;
 }
 
-static constexpr int64_t kFewLanes = 8;
+static constexpr int64_t kFewLanes = 8, kManyPixels = 400;
 
 /// The pixels of an image of the result, or of one row of it; may be dynamic.
 static int64_t countResults(Operation *op, int64_t dims) {
@@ -140,7 +140,7 @@ static int64_t countResults(Operation *op, int64_t dims) {
 /// of each window, which many output channels use. Vectors of 512 bits want
 /// many pixels, as the last tile of an image is larger, and no copies.
 bool ConvParts::prefersPixelLanes() const {
-  constexpr int64_t kManyChannels = 128, kManyPixels = 400;
+  constexpr int64_t kManyChannels = 128;
   if (words)
     return prefersPixelLanesOfWords();
   // Where the number of channels is not known, it is negative.
@@ -160,8 +160,7 @@ bool ConvParts::prefersPixelLanes() const {
 /// vectors, or windows are one element, unless sums are long and the last tile
 /// of a small image is; and at the beginning of networks.
 bool ConvParts::prefersPixelLanesOfWords() const {
-  constexpr int64_t kManyPixels = 400, kManyWords = 128, kFewChannels = 4,
-                    kFewWords = 32;
+  constexpr int64_t kManyWords = 128, kFewChannels = 4, kFewWords = 32;
   bool isOneElement = rows.size == 1 && columns.size == 1;
   if (groups != 1)
     return isOneElement || outChannels % blocking.lanes != 0;

@@ -122,14 +122,12 @@ WinogradConv::WinogradConv(IndexBuilder &b, func::FuncOp kernel,
 /// divided evenly, a task may have one block.
 void WinogradConv::divide(IndexBuilder &b) {
   constexpr int64_t kTasksOfThread = 2, kMinBlocks = 2, kMinPanels = 4;
-  Value one = b.index(1);
   Value most = b.index(parts.getMostTiles(winograd));
   columnBlocks = b.ceilDiv(tileColumns, most);
   taskColumns = b.divideEvenly(tileColumns, columnBlocks);
 
   Value threads = countThreads(b);
-  Value wanted = b.createOrFold<arith::SelectOp>(
-      b.isAtMost(threads, 1), one, b.mul(threads, kTasksOfThread));
+  Value wanted = b.countTasks(threads, kTasksOfThread);
   wanted = b.ceilDiv(wanted, b.atLeastOne(b.mul(batch, columnBlocks)));
   Value mostRows = b.floorDiv(most, b.atLeastOne(taskColumns));
   Value tiles = b.mul(tileRows, taskColumns);

@@ -74,6 +74,17 @@ public:
     parts = ceilDiv(count, size);
     return size;
   }
+  /// So many tasks for each thread; a single one has no use for several.
+  Value countTasks(Value threads, int64_t ofThread) {
+    return createOrFold<arith::SelectOp>(isAtMost(threads, 1), index(1),
+                                         mul(threads, ofThread));
+  }
+  /// Fewer than `count` where threads would not have as many, unless each has
+  /// no more than one.
+  Value shareEvenly(Value count, Value threads) {
+    return createOrFold<arith::SelectOp>(isBelow(count, threads), count,
+                                         sub(count, rem(count, threads)));
+  }
 
   Value compare(arith::CmpIPredicate predicate, Value lhs, Value rhs) {
     return createOrFold<arith::CmpIOp>(predicate, lhs, rhs);

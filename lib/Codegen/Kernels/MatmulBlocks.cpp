@@ -120,10 +120,7 @@ void MatmulEmitter::share(IndexBuilder &b, const RightMatrix &right,
                           Value tasks, Grid &grid) {
   auto split = [&](Value &blocks, Value others, Value count, int64_t least) {
     Value wanted = b.ceilDiv(tasks, others);
-    Value most = b.floorDiv(count, b.index(least));
-    // As many for each thread, or no more than one.
-    most = b.createOrFold<arith::SelectOp>(b.isBelow(most, threads), most,
-                                           b.sub(most, b.rem(most, threads)));
+    Value most = b.shareEvenly(b.floorDiv(count, b.index(least)), threads);
     blocks = b.max(blocks, b.min(wanted, most));
   };
   auto splitRows = [&](int64_t leastTiles) {
