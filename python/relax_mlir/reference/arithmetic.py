@@ -118,7 +118,7 @@ class Perturbed(Exact):
         self.rng = rng
         self.mode = mode
         self._ulps = 0.0
-        self._scale: Any = None
+        self._scales: list[Any] = []
         self._any_zero = False
 
     def smallest_term(self) -> float:
@@ -134,7 +134,8 @@ class Perturbed(Exact):
         """Compute an operator, of arguments that are moved where its row says so."""
         self._ulps, growth = row.bounds(op, args) if hasattr(row, "bounds") else (0.0, 0.0)
         scale = getattr(row, "scale", None)
-        self._scale = None if scale is None else scale(op, args)
+        scales = () if scale is None else scale(op, args)
+        self._scales = list(scales) if isinstance(scales, tuple) else [scales]
         self._any_zero = getattr(row, "any_zero", False)
         if growth:
             dtype = _result_dtype(op.results[0].type)
@@ -161,12 +162,13 @@ class Perturbed(Exact):
         exact = np.asarray(data, np.float64)
         with np.errstate(all="ignore"):
             size = size_of_exact = np.abs(exact)
-            if self._scale is not None:
-                size = np.maximum(size, np.broadcast_to(self._scale, exact.shape))
+            if self._scales:
+                size = np.maximum(size, np.broadcast_to(self._scales.pop(0), exact.shape))
             unit = np.where(np.isfinite(size), unit_in_last_place(size, dtype), 0.0)
             # All numbers here are of float64: what float32 has is taken to be exact.
             narrow = "float32" if dtype == "float64" else dtype
             is_inexact = round_float(exact, narrow).astype(np.float64) != exact
+            is_inexact |= size > size_of_exact  # what it is computed of is rounded
             moved = exact + self._factors(exact.shape) * self._ulps * unit
             if self.mode == "random":  # what follows may ask whether a number is 0
                 may_be_zero = size_of_exact <= self._ulps * unit

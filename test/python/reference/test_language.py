@@ -157,6 +157,31 @@ def test_sums_are_moved_as_far_as_they_may_go(write, tensor):
     assert down / x[0] - 1 < -2999 * 2**-24
 
 
+NORMS = {
+    "layer": lambda x, w, b: op.nn.layer_norm(x, w, b, axes=[0, 1]),
+    "group": lambda x, w, b: op.nn.group_norm(x, w, b, num_groups=1, channel_axis=0, axes=[1]),
+    "instance": lambda x, w, b: op.nn.instance_norm(x, w, b, channel_axis=0, axes=[0, 1]),
+    "batch": lambda x, w, b: op.nn.batch_norm(x, w, b, b, w, axis=0)[0],
+}
+
+
+@pytest.mark.parametrize("norm", NORMS.values(), ids=NORMS)
+@pytest.mark.parametrize("value", [1.0, 1 / 3])
+def test_an_error_of_the_mean_moves_a_row_alike(write, tensor, norm, value):
+    """Elements that are equal are no longer 0 then, each of the same sign."""
+    shape = (2, 100)
+    of_parameters = shape if norm is NORMS["layer"] else shape[:1]
+    parameters = [tensor(of_parameters, name=name) for name in "wb"]
+    program = write(norm, tensor(shape), *parameters)
+    ones, zeros = np.ones(of_parameters, "float32"), np.zeros(of_parameters, "float32")
+    arithmetic = reference.Perturbed(np.random.default_rng(0), "up")
+    x = np.full(shape, value, "float32")
+    moved = reference.run(program, "main", x, ones, zeros, arithmetic=arithmetic).data
+    unit = value * 2.0**-24 / np.sqrt(1e-5)
+    assert np.all(moved > 50 * unit)
+    assert np.all(moved < 1000 * unit)
+
+
 def test_inputs_are_moved_by_the_data_type_of_the_result(write, tensor):
     """A sum of float64 in float32 rounds what it adds."""
     program = write(lambda x: op.cumsum(x, axis=0, dtype="float32"), tensor(("n",), "float64"))

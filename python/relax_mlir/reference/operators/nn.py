@@ -116,7 +116,21 @@ def _group_terms(op: Any, args: Args) -> int:
 _NORM = {"ulps": 8, "ulps_per_term": 0.5, "backward_error": 4, "backward_error_per_term": 1}
 
 
-@operator("layer_norm", terms=_norm_terms, **_NORM)
+def _mean_error(op: Any, data: Array, axes: Sequence[int], gamma: Array) -> Array:
+    """Return what an error of the mean counts by: it moves all elements of a row alike."""
+    largest = np.abs(data).max(axis=tuple(axes), keepdims=True, initial=0)
+    variance = mean_and_variance(data, axes)[1]
+    size = largest / np.sqrt(variance + attribute(op, "epsilon", 1e-5))
+    return size * np.abs(gamma) if attribute(op, "scale", True) else size
+
+
+def _layer_error(op: Any, args: Args) -> Array:
+    data = args[0].data
+    axes = axes_of(attribute(op, "axes"), data.ndim)
+    return _mean_error(op, data, axes, _parameters(args, axes)[0])
+
+
+@operator("layer_norm", terms=_norm_terms, scale=_layer_error, **_NORM)
 def _layer_norm(op: Any, args: Args, env: Any) -> Array:
     data = args[0].data
     axes = axes_of(attribute(op, "axes"), data.ndim)
@@ -124,7 +138,13 @@ def _layer_norm(op: Any, args: Args, env: Any) -> Array:
     return _normalize(op, data, *mean_and_variance(data, axes), parameters)
 
 
-@operator("instance_norm", terms=_norm_terms, **_NORM)
+def _instance_error(op: Any, args: Args) -> Array:
+    data = args[0].data
+    gamma = _parameters(args, attribute(op, "channel_axis"))[0]
+    return _mean_error(op, data, axes_of(attribute(op, "axes"), data.ndim), gamma)
+
+
+@operator("instance_norm", terms=_norm_terms, scale=_instance_error, **_NORM)
 def _instance_norm(op: Any, args: Args, env: Any) -> Array:
     data = args[0].data
     axes = axes_of(attribute(op, "axes"), data.ndim)
@@ -132,23 +152,33 @@ def _instance_norm(op: Any, args: Args, env: Any) -> Array:
     return _normalize(op, data, *mean_and_variance(data, axes), parameters)
 
 
-@operator("group_norm", terms=_group_terms, **_NORM)
-def _group_norm(op: Any, args: Args, env: Any) -> Array:
+def _by_group(op: Any, args: Args) -> tuple[Array, list[Array], tuple[int, ...]]:
+    """Return the data and its parameters with an axis of groups, and the axes of a group."""
     data, groups = args[0].data, attribute(op, "num_groups")
     (channel,) = axes_of(attribute(op, "channel_axis"), data.ndim)
-    axes = axes_of(attribute(op, "axes"), data.ndim)
-    parameters = _parameters(args, channel)
-    result = np.empty_like(data)
     expect(0, data.shape[channel] % groups, f"channels modulo {groups}")
-    size = data.shape[channel] // groups
-    for group in range(groups):
-        part: list[Any] = [slice(None)] * data.ndim
-        part[channel] = slice(group * size, (group + 1) * size)
-        index = tuple(part)
-        statistics = mean_and_variance(data[index], (channel, *axes))
-        own = [np.broadcast_to(parameter, data.shape)[index] for parameter in parameters]
-        result[index] = _normalize(op, data[index], *statistics, own)
-    return result
+    parameters = _parameters(args, channel)
+    axes = axes_of(attribute(op, "axes"), data.ndim)
+
+    def split(array: Array) -> Array:
+        before, after = array.shape[:channel], array.shape[channel + 1 :]
+        return array.reshape(*before, groups, data.shape[channel] // groups, *after)
+
+    of_group = (channel + 1, *(axis + 1 if axis > channel else axis for axis in axes))
+    return split(data), [split(parameter) for parameter in parameters], of_group
+
+
+def _group_error(op: Any, args: Args) -> Array:
+    data, (gamma, _), axes = _by_group(op, args)
+    error = _mean_error(op, data, axes, gamma)
+    return np.broadcast_to(error, data.shape).reshape(args[0].data.shape)
+
+
+@operator("group_norm", terms=_group_terms, scale=_group_error, **_NORM)
+def _group_norm(op: Any, args: Args, env: Any) -> Array:
+    data, parameters, axes = _by_group(op, args)
+    result = _normalize(op, data, *mean_and_variance(data, axes), parameters)
+    return result.reshape(args[0].data.shape)
 
 
 @operator("rms_norm", ulps=8, ulps_per_term=1, terms=_norm_terms)
@@ -173,7 +203,15 @@ def _batch_terms(op: Any, args: Args) -> int:
     return count(args[0].data.shape, _batch_axes(op, args))
 
 
-@operator("batch_norm", terms=_batch_terms, **_NORM)
+def _batch_error(op: Any, args: Args) -> tuple[Array, ...]:
+    if not attribute(op, "training", True):
+        return ()
+    gamma = _parameters(args[:2], attribute(op, "axis"))[0]
+    moved = _mean_error(op, args[0].data, _batch_axes(op, args), gamma)
+    return moved, np.zeros(()), np.zeros(())
+
+
+@operator("batch_norm", terms=_batch_terms, scale=_batch_error, **_NORM)
 def _batch_norm(op: Any, args: Args, env: Any) -> tuple[Array, ...]:
     data = args[0].data
     gamma, beta, mean, variance = _parameters(args, attribute(op, "axis"))

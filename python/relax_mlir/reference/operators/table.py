@@ -47,8 +47,8 @@ class Operator:
     terms : callable, optional
         From the operation and its arguments to the number of terms.
     scale : callable, optional
-        From the operation and its arguments to numbers: the units are those of their last place
-        where the result is smaller than them.
+        From the operation and its arguments to numbers, in a tuple for each result of several: the
+        units are those of their last place where the result is smaller than them.
     any_zero : bool
         Whether a result that is zero may have either sign: it is chosen from zeros that are equal.
     """
