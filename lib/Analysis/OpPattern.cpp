@@ -299,13 +299,22 @@ static bool reducesInnermost(linalg::LinalgOp op) {
       utils::IteratorType::reduction);
 }
 
+/// Whether an operation only expands a parameter, or collapses what is
+/// returned.
+static bool isViewOfParameter(Operation &op) {
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
+    return isa<BlockArgument>(expand.getSrc());
+  return isa<tensor::CollapseShapeOp>(op) && op.hasOneUse() &&
+         isa<func::ReturnOp>(*op.user_begin());
+}
+
 KernelFacts::KernelFacts(func::FuncOp kernel)
     : kernel(kernel), pattern(computeOpPattern(kernel)),
       isMergeable(canBeMerged(kernel)) {
   reads.resize(kernel.getNumArguments());
   if (!isMergeable)
     return;
-  bool hasOnlyLoops = true;
+  bool hasOnlyLoops = true, hasOnlyViews = true;
   unsigned count = 0;
   isVectorizable = isCheap = true;
   hasBooleans = llvm::any_of(kernel.getArgumentTypes(), [](Type type) {
@@ -315,6 +324,8 @@ KernelFacts::KernelFacts(func::FuncOp kernel)
     auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
     if (!linalgOp) {
       hasOnlyLoops &= isAuxiliary(op);
+      hasOnlyViews &= isAuxiliary(op) || isViewOfParameter(op);
+      isCollapsed |= isa<tensor::CollapseShapeOp>(op);
       continue;
     }
     ops.push_back(linalgOp);
@@ -327,7 +338,8 @@ KernelFacts::KernelFacts(func::FuncOp kernel)
       elementwise = linalgOp;
     }
   }
-  isVectorizable &= hasOnlyLoops;
+  isVectorizable &= hasOnlyViews;
+  isCollapsed &= hasOnlyViews && kernel.getNumResults() == 1;
   if (!hasOnlyLoops || count != 1 || kernel.getNumResults() != 1 ||
       getWriter(0) != elementwise || readsInBody(elementwise))
     elementwise = {};

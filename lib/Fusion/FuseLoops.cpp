@@ -31,38 +31,48 @@ using namespace mlir::relax;
 // Dimensions
 //===----------------------------------------------------------------------===//
 
-/// The value that has the dimensions of `tensor` and was there before it; null
-/// where there is none.
-static Value findShapeSource(Value tensor) {
+/// A tensor and one of its axes.
+using Axis = std::pair<Value, int64_t>;
+
+/// The axis of a tensor that was there before and is as long; nothing where
+/// there is none.
+static std::optional<Axis> findSizeSource(Axis axis) {
+  auto [tensor, number] = axis;
   Operation *op = tensor.getDefiningOp();
   if (auto dps = dyn_cast_or_null<DestinationStyleOpInterface>(op))
-    return dps.getTiedOpOperand(cast<OpResult>(tensor))->get();
+    return Axis(dps.getTiedOpOperand(cast<OpResult>(tensor))->get(), number);
   if (auto cast = dyn_cast_or_null<tensor::CastOp>(op))
-    return cast.getSource();
-  return {};
+    return Axis(cast.getSource(), number);
+  if (auto expand = dyn_cast_or_null<tensor::ExpandShapeOp>(op))
+    for (auto [source, axes] :
+         llvm::enumerate(expand.getReassociationIndices()))
+      if (ArrayRef(axes) == ArrayRef(number))
+        return Axis(expand.getSrc(), source);
+  return std::nullopt;
 }
 
 /// Has dimensions be read from parameters instead of from what is computed.
 static void resolveDims(RewriterBase &rewriter, func::FuncOp kernel) {
   kernel.walk([&](tensor::DimOp dim) {
-    std::optional<int64_t> axis = dim.getConstantIndex();
-    if (!axis)
+    std::optional<int64_t> index = dim.getConstantIndex();
+    if (!index)
       return;
-    Value source = dim.getSource();
-    while (Value before = findShapeSource(source))
-      source = before;
+    Axis found = {dim.getSource(), *index};
+    while (std::optional<Axis> before = findSizeSource(found))
+      found = *before;
+    auto [source, axis] = found;
     auto type = dyn_cast<RankedTensorType>(source.getType());
-    if (!type || *axis < 0 || *axis >= type.getRank())
+    if (!type || axis < 0 || axis >= type.getRank())
       return;
     rewriter.setInsertionPoint(dim);
     if (auto empty = source.getDefiningOp<tensor::EmptyOp>();
-        empty && type.isDynamicDim(*axis))
-      rewriter.replaceOp(dim, empty.getDynamicSize(*axis));
-    else if (!type.isDynamicDim(*axis))
+        empty && type.isDynamicDim(axis))
+      rewriter.replaceOp(dim, empty.getDynamicSize(axis));
+    else if (!type.isDynamicDim(axis))
       rewriter.replaceOpWithNewOp<arith::ConstantIndexOp>(
-          dim, type.getDimSize(*axis));
+          dim, type.getDimSize(axis));
     else
-      dim.getSourceMutable().assign(source);
+      rewriter.replaceOpWithNewOp<tensor::DimOp>(dim, source, axis);
   });
 }
 
@@ -156,6 +166,36 @@ static linalg::GenericOp findProducer(Block &body) {
     if (mayGoIntoReaders(producer))
       return producer;
   return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
+/// Has elementwise consumers of what is collapsed run over the expanded space,
+/// and collapses their results: groups of channels stay groups to the end.
+static void sinkCollapses(IRRewriter &rewriter, func::FuncOp kernel) {
+  auto isElementwise = [](Operation *op) {
+    auto generic = dyn_cast_or_null<linalg::GenericOp>(op);
+    return generic && generic.isAllParallelLoops();
+  };
+  auto mayExpand = [&](OpOperand *operand) {
+    auto collapse = operand->get().getDefiningOp<tensor::CollapseShapeOp>();
+    return collapse && isElementwise(operand->getOwner()) &&
+           isElementwise(collapse.getSrc().getDefiningOp());
+  };
+  if (llvm::none_of(kernel.getOps<tensor::CollapseShapeOp>(), [&](auto op) {
+        return llvm::any_of(op->getUses(),
+                            [&](OpOperand &use) { return mayExpand(&use); });
+      }))
+    return;
+  RewritePatternSet patterns(kernel.getContext());
+  linalg::populateFoldReshapeOpsByExpansionPatterns(patterns, mayExpand);
+  tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns,
+                                                     kernel.getContext());
+  // Consumers that are not expanded read what is collapsed before them.
+  (void)applyPatternsGreedily(kernel, std::move(patterns));
+  resolveDims(rewriter, kernel);
 }
 
 //===----------------------------------------------------------------------===//
@@ -280,6 +320,7 @@ void mlir::relax::fuseLoops(func::FuncOp kernel) {
   if (isAttentionKernel(kernel))
     return; // its class computes all of that where it needs it
   foldPermutations(rewriter, kernel);
+  sinkCollapses(rewriter, kernel);
   while (linalg::GenericOp producer = findProducer(kernel.getBody().front())) {
     if (failed(fuseIntoReader(rewriter, producer)))
       return;

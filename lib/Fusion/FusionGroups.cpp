@@ -22,6 +22,8 @@
 // - Row kernels, such as a*x+b, softmax and then a normalization, are one
 //   kernel where they share the iteration space of rows: a row stays in the
 //   cache.
+// - A normalization of groups of channels, whose result is collapsed, takes
+//   elementwise consumers: they are computed over its expanded space.
 // - Otherwise a producer needs a single consumer that uses each element once,
 //   so that the loops can be fused. Where elements are used several times, by a
 //   broadcast, recomputing them has to be cheap.
@@ -114,6 +116,7 @@ private:
   std::optional<Dequantization> getConstantWeights(unsigned number) const;
   bool isOperand(unsigned member, const Group &group) const;
   bool sharesRows(const Group &group) const;
+  bool followsCollapsed(const Group &group) const;
   bool becomesLoops(const Group &group) const;
   bool isReadOnce(const Edge &edge) const;
   SmallVector<Edge> getInnerEdges(const Group &group) const;
@@ -429,6 +432,23 @@ bool Partitioner::sharesRows(const Group &group) const {
   });
 }
 
+/// A kernel whose result is collapsed, and what follows element by element.
+bool Partitioner::followsCollapsed(const Group &group) const {
+  unsigned first = *llvm::min_element(group);
+  const KernelFacts &collapsed = *nodes[first].facts;
+  if (!collapsed.isCollapsed || !collapsed.hasReduction)
+    return false;
+  for (unsigned member : group) {
+    const KernelFacts &facts = *nodes[member].facts;
+    if (member != first && (facts.pattern != OpPattern::Elementwise ||
+                            facts.usesIndices || facts.hasBooleans))
+      return false;
+  }
+  return llvm::all_of(getInnerEdges(group), [&](const Edge &edge) {
+    return isReadInOrder(*nodes[edge.to].facts, edge.param);
+  });
+}
+
 /// Whether the loops that make a result can be those that read it: the elements
 /// are used once, or cheap.
 bool Partitioner::isReadOnce(const Edge &edge) const {
@@ -486,7 +506,7 @@ bool Partitioner::isWorthIt(const Group &group) const {
     return false;
   if (llvm::any_of(group, [&](unsigned m) { return isAnchor(m); }))
     return isEpilogue(group);
-  return becomesLoops(group) || sharesRows(group);
+  return becomesLoops(group) || sharesRows(group) || followsCollapsed(group);
 }
 
 /// Whether the loops of a group can go by vectors, or else it does not matter,

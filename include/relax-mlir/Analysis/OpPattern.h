@@ -78,9 +78,9 @@ public:
   /// Whether the body can be put into that of another kernel.
   bool isMergeable = false;
   bool hasReduction = false;
-  /// Whether it is nothing but loops with bodies that can be computed on
-  /// vectors, reductions innermost, and whether what it computes of an element
-  /// is cheap.
+  /// Whether it is nothing but loops, over parameters as they are or expanded,
+  /// with bodies that can be computed on vectors, reductions innermost, and
+  /// whether what it computes of an element is cheap.
   bool isVectorizable = false, isCheap = false;
   /// Whether a body asks where it is, and whether a tensor holds Booleans.
   bool usesIndices = false, hasBooleans = false;
@@ -90,6 +90,9 @@ public:
   /// Whether all results are slices of the first parameter, cut along the last
   /// dimension alone.
   bool isSplit = false;
+  /// Whether the only result is what loops write, collapsed: a normalization
+  /// of groups.
+  bool isCollapsed = false;
   /// The number of outer loops that all operations have in common: each of
   /// their iterations could run to the end before the next one begins. Zero
   /// where there is none.

@@ -14,12 +14,26 @@
 using namespace mlir;
 using namespace mlir::relax;
 
+/// The parameter and its axis that an axis of a tensor is; null where the
+/// tensor is neither a parameter nor one that is expanded along other axes.
+static std::pair<BlockArgument, int64_t> findAxis(Value tensor, int64_t axis) {
+  auto type = dyn_cast<RankedTensorType>(tensor.getType());
+  if (!type || axis < 0 || axis >= type.getRank())
+    return {};
+  if (auto expand = tensor.getDefiningOp<tensor::ExpandShapeOp>()) {
+    for (auto [source, axes] :
+         llvm::enumerate(expand.getReassociationIndices()))
+      if (ArrayRef(axes) == ArrayRef(axis))
+        return {dyn_cast<BlockArgument>(expand.getSrc()), source};
+    return {};
+  }
+  return {dyn_cast<BlockArgument>(tensor), axis};
+}
+
 bool mlir::relax::isScalarOp(Operation &op) {
   if (auto dim = dyn_cast<tensor::DimOp>(op)) {
-    auto type = dyn_cast<RankedTensorType>(dim.getSource().getType());
     std::optional<int64_t> axis = dim.getConstantIndex();
-    return type && isa<BlockArgument>(dim.getSource()) && axis && *axis >= 0 &&
-           *axis < type.getRank();
+    return axis && findAxis(dim.getSource(), *axis).first;
   }
   return op.getNumRegions() == 0 && isMemoryEffectFree(&op) &&
          llvm::none_of(op.getOperandTypes(), llvm::IsaPred<ShapedType>) &&
@@ -46,8 +60,8 @@ Value KernelParameters::getSize(IndexBuilder &b, Value tensor,
     return Value();
   if (!type.isDynamicDim(axis))
     return b.index(type.getDimSize(axis));
-  if (auto argument = dyn_cast<BlockArgument>(tensor))
-    return (*this)[argument].sizes[axis];
+  if (auto [parameter, own] = findAxis(tensor, axis); parameter)
+    return (*this)[parameter].sizes[own];
   auto empty = tensor.getDefiningOp<tensor::EmptyOp>();
   return empty ? scalars.lookupOrNull(empty.getDynamicSize(axis)) : Value();
 }

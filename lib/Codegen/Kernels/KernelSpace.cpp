@@ -72,8 +72,10 @@ private:
   }
   Loop root(Loop loop) { return classes.getOrInsertLeaderValue(loop); }
   bool addAccesses();
-  std::optional<Access> makeAccess(linalg::LinalgOp op, AffineMap map,
-                                   BlockArgument param);
+  std::optional<Access>
+  makeAccess(linalg::LinalgOp op, AffineMap map, BlockArgument param,
+             RankedTensorType view,
+             ArrayRef<ReassociationIndices> reassociation);
   bool addTerms(linalg::LinalgOp op, AffineExpr expr, int64_t factor,
                 unsigned axis, Access &access);
   bool addOutputs();
@@ -81,13 +83,40 @@ private:
   void addSizes(linalg::LinalgOp op, OpOperand &operand);
   bool findSizes();
 
+  /// What is written to a parameter: the result, collapsed if it has more
+  /// dimensions.
+  struct Result {
+    Value value;
+    BlockArgument param;
+    tensor::CollapseShapeOp collapse;
+  };
+
   KernelSpace &space;
-  SmallVector<std::pair<Value, BlockArgument>> results;
+  SmallVector<Result> results;
   DenseMap<Operation *, SmallVector<int64_t, 4>> sizes;
   llvm::EquivalenceClasses<Loop> classes;
   DenseMap<Loop, int> numbers;
 };
 } // namespace mlir::relax
+
+/// Whether the sizes of all axes but the first one of each group are known, so
+/// that an index along the group is linear.
+static bool areLinear(RankedTensorType view,
+                      ArrayRef<ReassociationIndices> reassociation) {
+  return llvm::none_of(reassociation, [&](const ReassociationIndices &group) {
+    return llvm::any_of(ArrayRef(group).drop_front(), [&](int64_t axis) {
+      return view.isDynamicDim(axis);
+    });
+  });
+}
+
+BlockArgument KernelSpace::findParameter(Value tensor) {
+  auto expand = tensor.getDefiningOp<tensor::ExpandShapeOp>();
+  if (expand && areLinear(expand.getResultType(),
+                          expand.getReassociationIndices()))
+    tensor = expand.getSrc();
+  return dyn_cast<BlockArgument>(tensor);
+}
 
 bool SpaceBuilder::isSupported(linalg::LinalgOp op) {
   if (!op.hasPureTensorSemantics() || !isVectorizable(op) ||
@@ -113,7 +142,7 @@ bool SpaceBuilder::isSupported(linalg::LinalgOp op) {
       if (KernelSpace::isRead(op, operand))
         return false;
     } else if (isa<TensorType>(value.getType()) && !isResult &&
-               !isa<BlockArgument>(value)) {
+               !KernelSpace::findParameter(value)) {
       return false;
     }
   }
@@ -123,16 +152,27 @@ bool SpaceBuilder::isSupported(linalg::LinalgOp op) {
 bool SpaceBuilder::isSupported(Operation &op) {
   if (isa<tensor::EmptyOp, func::ReturnOp>(op))
     return true;
+  // Those that are no views of parameters, or no outputs, are refused where
+  // they are used.
+  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+    return true;
   if (auto dim = dyn_cast<tensor::DimOp>(op))
     return dim.getConstantIndex().has_value();
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
     return isSupported(linalgOp);
   if (auto put = dyn_cast<bufferization::MaterializeInDestinationOp>(op)) {
+    Value source = put.getSource();
+    auto collapse = source.getDefiningOp<tensor::CollapseShapeOp>();
+    if (collapse &&
+        areLinear(collapse.getSrcType(), collapse.getReassociationIndices()))
+      source = collapse.getSrc();
     auto param = dyn_cast<BlockArgument>(put.getDest());
-    if (!param || !put.getSource().getDefiningOp<linalg::LinalgOp>() ||
-        llvm::is_contained(llvm::make_second_range(results), param))
+    if (!param || !source.getDefiningOp<linalg::LinalgOp>() ||
+        llvm::any_of(results, [&](const Result &other) {
+          return other.param == param;
+        }))
       return false;
-    results.emplace_back(put.getSource(), param);
+    results.push_back({source, param, collapse});
     return true;
   }
   auto isScalar = [](Type type) { return type.isIntOrIndexOrFloat(); };
@@ -150,7 +190,9 @@ bool SpaceBuilder::collect() {
 
 void SpaceBuilder::findLiveOps() {
   llvm::SmallPtrSet<Operation *, 16> live;
-  SmallVector<Value> worklist(llvm::make_first_range(results));
+  SmallVector<Value> worklist;
+  for (const Result &result : results)
+    worklist.push_back(result.value);
   while (!worklist.empty()) {
     auto op = worklist.pop_back_val().getDefiningOp<linalg::LinalgOp>();
     if (!op || !live.insert(op).second)
@@ -219,13 +261,14 @@ void SpaceBuilder::uniteReaders() {
   DenseMap<std::pair<Value, unsigned>, SmallVector<Loop>> readers;
   for (linalg::LinalgOp op : space.ops)
     for (OpOperand &operand : op->getOpOperands()) {
-      auto param = dyn_cast<BlockArgument>(operand.get());
-      if (!param || !isa<TensorType>(param.getType()))
+      Value value = operand.get();
+      if (!isa<TensorType>(value.getType()) ||
+          !KernelSpace::findParameter(value))
         continue;
       AffineMap map = op.getMatchingIndexingMap(&operand);
       for (unsigned axis = 0; axis < map.getNumResults(); ++axis)
         if (std::optional<unsigned> loop = getLoop(map, axis)) {
-          auto &others = readers[{param, axis}];
+          auto &others = readers[{value, axis}];
           for (Loop other : others)
             if (unite(other, {op, *loop}))
               break;
@@ -237,10 +280,10 @@ void SpaceBuilder::uniteReaders() {
 /// Dimensions are in the order of the outputs, then of what is read.
 void SpaceBuilder::numberDims() {
   SmallVector<std::pair<linalg::LinalgOp, AffineMap>> maps;
-  for (Value value : llvm::make_first_range(results)) {
-    auto op = value.getDefiningOp<linalg::LinalgOp>();
-    maps.emplace_back(op,
-                      op.getIndexingMapMatchingResult(cast<OpResult>(value)));
+  for (const Result &result : results) {
+    auto op = result.value.getDefiningOp<linalg::LinalgOp>();
+    maps.emplace_back(op, op.getIndexingMapMatchingResult(
+                              cast<OpResult>(result.value)));
   }
   for (linalg::LinalgOp op : space.ops) {
     for (OpOperand &operand : op->getOpOperands())
@@ -297,30 +340,49 @@ bool SpaceBuilder::addTerms(linalg::LinalgOp op, AffineExpr expr,
                   access);
 }
 
-std::optional<Access> SpaceBuilder::makeAccess(linalg::LinalgOp op,
-                                               AffineMap map,
-                                               BlockArgument param) {
+/// `reassociation` says which axes of the view are one of the parameter.
+std::optional<Access>
+SpaceBuilder::makeAccess(linalg::LinalgOp op, AffineMap map,
+                         BlockArgument param, RankedTensorType view,
+                         ArrayRef<ReassociationIndices> reassociation) {
   Access access;
   access.param = param;
-  access.offsets.assign(map.getNumResults(), 0);
-  for (auto [axis, expr] : llvm::enumerate(map.getResults())) {
-    if (!addTerms(op, expr, 1, axis, access))
-      return std::nullopt;
-    if (!isa<AffineDimExpr>(expr))
-      access.partial.push_back(axis);
+  access.offsets.assign(reassociation.size(), 0);
+  for (auto [axis, group] : llvm::enumerate(reassociation)) {
+    int64_t factor = 1;
+    for (int64_t part : llvm::reverse(group)) {
+      AffineExpr expr = map.getResult(part);
+      if (!addTerms(op, expr, factor, axis, access))
+        return std::nullopt;
+      if (!isa<AffineDimExpr>(expr) &&
+          !llvm::is_contained(access.partial, axis))
+        access.partial.push_back(axis);
+      // Only the size of the first one may be unknown.
+      factor *= view.getDimSize(part);
+    }
   }
   return access;
+}
+
+/// Each axis by itself.
+static SmallVector<ReassociationIndices, 4> getAxes(RankedTensorType type) {
+  SmallVector<ReassociationIndices, 4> axes;
+  for (int64_t axis = 0; axis < type.getRank(); ++axis)
+    axes.push_back({axis});
+  return axes;
 }
 
 bool SpaceBuilder::addAccesses() {
   for (linalg::LinalgOp op : space.ops)
     for (OpOperand &operand : op->getOpOperands()) {
-      auto param = dyn_cast<BlockArgument>(operand.get());
-      if (!param || !isa<TensorType>(param.getType()) ||
-          !KernelSpace::isRead(op, operand))
+      auto type = dyn_cast<RankedTensorType>(operand.get().getType());
+      BlockArgument param = KernelSpace::findParameter(operand.get());
+      if (!type || !param || !KernelSpace::isRead(op, operand))
         continue;
-      std::optional<Access> access =
-          makeAccess(op, op.getMatchingIndexingMap(&operand), param);
+      auto expand = operand.get().getDefiningOp<tensor::ExpandShapeOp>();
+      std::optional<Access> access = makeAccess(
+          op, op.getMatchingIndexingMap(&operand), param, type,
+          expand ? expand.getReassociationIndices() : getAxes(type));
       if (!access)
         return false;
       space.accesses[&operand] = *access;
@@ -329,10 +391,13 @@ bool SpaceBuilder::addAccesses() {
 }
 
 bool SpaceBuilder::addOutputs() {
-  for (auto [value, param] : results) {
+  for (auto [value, param, collapse] : results) {
     auto op = value.getDefiningOp<linalg::LinalgOp>();
     AffineMap map = op.getIndexingMapMatchingResult(cast<OpResult>(value));
-    std::optional<Access> place = makeAccess(op, map, param);
+    auto type = cast<RankedTensorType>(value.getType());
+    std::optional<Access> place = makeAccess(
+        op, map, param, type,
+        collapse ? collapse.getReassociationIndices() : getAxes(type));
     if (!place)
       return false;
     space.outputs.push_back({value, *place, space.getDims(*place)});
@@ -389,6 +454,18 @@ void SpaceBuilder::addSizes(linalg::LinalgOp op, OpOperand &operand) {
     if (auto param = dyn_cast<BlockArgument>(operand.get())) {
       size.param = param;
       size.axis = axis;
+    } else if (BlockArgument param = KernelSpace::findParameter(operand.get());
+               param && type.isDynamicDim(axis)) {
+      // An axis that is not split.
+      auto expand = operand.get().getDefiningOp<tensor::ExpandShapeOp>();
+      auto groups = expand.getReassociationIndices();
+      const auto *group = llvm::find_if(groups, [&](const auto &group) {
+        return llvm::is_contained(group, axis);
+      });
+      if (group->size() != 1)
+        continue;
+      size.param = param;
+      size.axis = group - groups.begin();
     }
   }
 }
@@ -400,6 +477,10 @@ bool SpaceBuilder::findSizes() {
   for (const KernelSpace::Output &output : space.outputs)
     for (const Access::Term &term : output.place.terms) {
       KernelSpace::Factor &size = space.dims[term.dim].factors.front();
+      if (llvm::count_if(output.place.terms, [&](const Access::Term &other) {
+            return other.axis == term.axis;
+          }) != 1)
+        continue;
       size.param = output.place.param;
       size.axis = term.axis;
     }

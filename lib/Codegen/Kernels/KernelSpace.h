@@ -9,7 +9,9 @@
 // Each linalg operation of a kernel has an iteration space of its own. Where a
 // consumer reads at [i, j] what its producer wrote at [i, j], or both read a
 // parameter along the same axis, their loops are one dimension of a common
-// space, over which all operations are computed together.
+// space, over which all operations are computed together. A parameter may be
+// read with an axis expanded to several, as groups and their channels, and a
+// result that is collapsed may be an output: their indices are linear.
 //
 //===----------------------------------------------------------------------===//
 
@@ -105,6 +107,9 @@ public:
     return accesses.find(&operand)->second;
   }
   DimSet getDims(const Access &access) const;
+
+  /// The parameter that a tensor is, or an expanded view of; null otherwise.
+  static BlockArgument findParameter(Value tensor);
 
   /// Whether the body reads the operand.
   static bool isRead(linalg::LinalgOp op, OpOperand &operand);

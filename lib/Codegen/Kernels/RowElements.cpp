@@ -72,7 +72,7 @@ Value RowElements::evaluateOperand(IndexBuilder &b, OpOperand &operand,
     return context.parameters.scalars.lookup(value);
   if (!KernelSpace::isRead(op, operand))
     return Value();
-  if (isa<BlockArgument>(value))
+  if (KernelSpace::findParameter(value))
     return load(b, context.space.getAccess(operand), scope);
   return evaluate(b, value, scope);
 }
@@ -94,7 +94,7 @@ bool RowElements::isOfRow(OpOperand &operand) const {
   if (isAccumulator || !isa<TensorType>(operand.get().getType()) ||
       !KernelSpace::isRead(op, operand))
     return false;
-  Operation *producer = operand.get().getDefiningOp();
+  auto producer = operand.get().getDefiningOp<linalg::LinalgOp>();
   return producer ? plan.isUniform(producer)
                   : plan.isUniform(context.space.getAccess(operand));
 }

@@ -125,7 +125,7 @@ bool RowPlan::checkOutputs() const {
     // An output that is also read is read where it is written right after.
     for (linalg::LinalgOp op : space->ops)
       for (OpOperand &operand : op->getOpOperands())
-        if (operand.get() == output.place.param &&
+        if (KernelSpace::findParameter(operand.get()) == output.place.param &&
             KernelSpace::isRead(op, operand) &&
             (hasReduction || !(space->getAccess(operand) == output.place)))
           return false;
@@ -144,8 +144,8 @@ SmallVector<Access> RowPlan::getReads() const {
   SmallVector<Access> accesses;
   for (linalg::LinalgOp op : space->ops)
     for (OpOperand &operand : op->getOpOperands())
-      if (isa<BlockArgument>(operand.get()) &&
-          isa<TensorType>(operand.get().getType()) &&
+      if (isa<TensorType>(operand.get().getType()) &&
+          KernelSpace::findParameter(operand.get()) &&
           KernelSpace::isRead(op, operand))
         accesses.push_back(space->getAccess(operand));
   return accesses;
@@ -252,7 +252,7 @@ bool RowPlan::canReduceFirst(unsigned lane, unsigned row) const {
       if (isStart || !KernelSpace::isRead(op, operand) ||
           !isa<TensorType>(operand.get().getType()))
         continue;
-      if (Operation *producer = operand.get().getDefiningOp()) {
+      if (auto producer = operand.get().getDefiningOp<linalg::LinalgOp>()) {
         if (isUniform(producer))
           return false;
       } else {

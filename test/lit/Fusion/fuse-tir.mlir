@@ -235,3 +235,29 @@ relax.func @sum(%x: !x, %y: !y) -> !y {
   }
   relax.return %0 : !y
 }
+
+// -----
+
+// What follows a normalization of groups is computed over groups, too: nothing
+// is collapsed but the result.
+!x = !relax.tensor<[n, 8, m], f32>
+!c = !relax.tensor<[8], f32>
+
+// CHECK: func.func private @fused_group_norm_relu_add(%[[X:.*]]: tensor<?x8x?xf32>, %{{.*}}: tensor<8xf32>, %{{.*}}: tensor<8xf32>, %[[Y:.*]]: tensor<?x8x?xf32>, %[[O:.*]]: tensor<?x8x?xf32>)
+// CHECK-DAG: %[[XS:.*]] = tensor.expand_shape %[[X]] {{.*}} into tensor<?x2x4x?xf32>
+// CHECK-DAG: %[[YS:.*]] = tensor.expand_shape %[[Y]] {{.*}} into tensor<?x2x4x?xf32>
+// CHECK-DAG: %[[OS:.*]] = tensor.expand_shape %[[O]] {{.*}} into tensor<?x2x4x?xf32>
+// CHECK: %[[R:.*]] = linalg.generic {{.*}} ins(%[[XS]], {{.*}}, %[[YS]] : {{.*}}) outs(%[[OS]]
+// CHECK: arith.maximumf
+// CHECK: arith.addf
+// CHECK: %[[C:.*]] = tensor.collapse_shape %[[R]]
+// CHECK-NEXT: return %[[C]]
+relax.func @groups(%x: !x, %gamma: !c, %beta: !c, %y: !x) -> !x {
+  %0 = relax.dataflow -> !x {
+    %1 = relax.group_norm %x, %gamma, %beta {num_groups = 2 : i64, channel_axis = 1 : i64, axes = array<i64: 2>} : (!x, !c, !c) -> !x
+    %2 = relax.relu %1 : (!x) -> !x
+    %3 = relax.add %2, %y : (!x, !x) -> !x
+    relax.output %3 : !x
+  }
+  relax.return %0 : !x
+}

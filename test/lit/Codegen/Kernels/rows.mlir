@@ -8,12 +8,16 @@
 #full = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>
 #column = affine_map<(i, j) -> (j)>
+#groups = affine_map<(i, g, c, j) -> (i, g, c, j)>
+#group = affine_map<(i, g, c, j) -> (i, g)>
+#channel = affine_map<(i, g, c, j) -> (g, c)>
 
 module {
-  relax.func @main(%x: !relax.tensor<ndim = 2, f32>, %y: !relax.tensor<ndim = 2, f32>, %s: !relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 2, f32> {
+  relax.func @main(%x: !relax.tensor<ndim = 2, f32>, %y: !relax.tensor<ndim = 2, f32>, %s: !relax.tensor<ndim = 1, f32>, %z: !relax.tensor<ndim = 3, f32>, %t: !relax.tensor<ndim = 3, f32>) -> !relax.tensor<ndim = 2, f32> {
     relax.builtin.call_kernel @softmax(%x) outs(%y) : (!relax.tensor<ndim = 2, f32>) -> !relax.tensor<ndim = 2, f32>
     relax.builtin.call_kernel @centered(%x) outs(%y) : (!relax.tensor<ndim = 2, f32>) -> !relax.tensor<ndim = 2, f32>
     relax.builtin.call_kernel @columns(%x) outs(%s) : (!relax.tensor<ndim = 2, f32>) -> !relax.tensor<ndim = 1, f32>
+    relax.builtin.call_kernel @expanded(%z, %s) outs(%t) : (!relax.tensor<ndim = 3, f32>, !relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 3, f32>
     relax.return %y : !relax.tensor<ndim = 2, f32>
   }
 
@@ -145,5 +149,43 @@ module {
       linalg.yield %0 : f32
     } -> tensor<?x?xf32>
     return %result : tensor<?x?xf32>
+  }
+
+  // A row is a group of four channels, of which each has a factor. Elements lie
+  // in the parameters where they are, without a copy.
+  // CHECK: func.func private @relax.kernel.expanded(%[[X:.*]]: memref<?x8x?xf32>, %[[F:.*]]: memref<8xf32>, %[[Y:.*]]: memref<?x8x?xf32>) attributes {relax.kernel_class = "rows"}
+  // CHECK-NOT: memref.alloc
+  // CHECK: scf.parallel
+  // CHECK: scf.for %{{.*}} = %{{.*}} to %c4
+  // CHECK: vector.reduction <add>
+  // CHECK: scf.for %{{.*}} = %{{.*}} to %c4
+  // CHECK: vector.store
+  // CHECK-NOT: memref.copy
+  // CHECK: relax.grain =
+  func.func private @expanded(%x: tensor<?x8x?xf32>, %f: tensor<8xf32>, %y: tensor<?x8x?xf32>) -> tensor<?x8x?xf32> {
+    %c0 = arith.constant 0 : index
+    %c2 = arith.constant 2 : index
+    %zero = arith.constant 0.0 : f32
+    %n = tensor.dim %x, %c0 : tensor<?x8x?xf32>
+    %m = tensor.dim %x, %c2 : tensor<?x8x?xf32>
+    %xs = tensor.expand_shape %x [[0], [1, 2], [3]] output_shape [%n, 2, 4, %m] : tensor<?x8x?xf32> into tensor<?x2x4x?xf32>
+    %fs = tensor.expand_shape %f [[0, 1]] output_shape [2, 4] : tensor<8xf32> into tensor<2x4xf32>
+    %ys = tensor.expand_shape %y [[0], [1, 2], [3]] output_shape [%n, 2, 4, %m] : tensor<?x8x?xf32> into tensor<?x2x4x?xf32>
+    %rows = tensor.dim %xs, %c0 : tensor<?x2x4x?xf32>
+    %e = tensor.empty(%rows) : tensor<?x2xf32>
+    %start = linalg.fill ins(%zero : f32) outs(%e : tensor<?x2xf32>) -> tensor<?x2xf32>
+    %sum = linalg.generic {indexing_maps = [#groups, #group], iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%xs : tensor<?x2x4x?xf32>) outs(%start : tensor<?x2xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %0 = arith.addf %out, %in : f32
+      linalg.yield %0 : f32
+    } -> tensor<?x2xf32>
+    %r = linalg.generic {indexing_maps = [#groups, #group, #channel, #groups], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%xs, %sum, %fs : tensor<?x2x4x?xf32>, tensor<?x2xf32>, tensor<2x4xf32>) outs(%ys : tensor<?x2x4x?xf32>) {
+    ^bb0(%in: f32, %s: f32, %factor: f32, %out: f32):
+      %0 = arith.subf %in, %s : f32
+      %1 = arith.mulf %0, %factor : f32
+      linalg.yield %1 : f32
+    } -> tensor<?x2x4x?xf32>
+    %c = tensor.collapse_shape %r [[0], [1, 2], [3]] : tensor<?x2x4x?xf32> into tensor<?x8x?xf32>
+    return %c : tensor<?x8x?xf32>
   }
 }
