@@ -1,10 +1,11 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Transposed convolutions: convolutions of tensors with zeros between their elements."""
+"""Transposed convolutions: those of each phase of the result, side by side."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -116,19 +117,42 @@ def mirrored_kernel(weight: ir.Value, dims: Sequence[int], groups: int) -> ir.Va
         Its dimensions.
     groups : int
     """
-    inputs, outputs, *kernel = dims
-    count = len(kernel)
+    return _phase_kernel(weight, dims, groups, [1] * (len(dims) - 2))
+
+
+def _phase_kernel(
+    weight: ir.Value, dims: Sequence[int], groups: int, strides: Sequence[int]
+) -> ir.Value:
+    """Return weights whose channels are the phases of the result, those of each channel together.
+
+    Phase `r` of a dimension sees the elements `r`, `r + stride`, ... of the window, last one first;
+    the window has zeros at the end where their number differs.
+    """
+    inputs, outputs, *window = dims
+    count = len(window)
+    taps = [-(-size // stride) for size, stride in zip(window, strides, strict=True)]
+    rest = [taps[i] * strides[i] - window[i] for i in range(count)]
+    if any(rest):
+        weight = padded(weight, [(0, 0), (0, 0), *((0, after) for after in rest)], "constant")
+    split = [part for pair in zip(taps, strides, strict=True) for part in pair]
+    by_group = op.reshape(weight, [groups, inputs // groups, outputs, *split])
     # Channels are the other way round in each group.
-    by_group = op.reshape(weight, [groups, inputs // groups, outputs, *kernel])
-    turned = op.permute_dims(by_group, [0, 2, 1, *range(3, 3 + count)])
-    mirrored = op.reshape(turned, [groups * outputs, inputs // groups, *kernel])
-    for axis in range(2, 2 + count):
-        mirrored = op.flip(mirrored, axis)
-    return mirrored
+    phases, places = (range(first, 3 + 2 * count, 2) for first in (4, 3))
+    turned = op.permute_dims(by_group, [0, 2, *phases, 1, *places])
+    channels = groups * outputs * math.prod(strides)
+    kernel = op.reshape(turned, [channels, inputs // groups, *taps])
+    for axis, size in enumerate(taps, 2):
+        if size > 1:
+            kernel = op.flip(kernel, axis)
+    return kernel
 
 
 def transposed(x: ir.Value, weight: ir.Value, how: Convolution, dtype: str) -> ir.Value:
     """Return the transposed convolution of a tensor.
+
+    Elements of the result whose places differ by a multiple of the stride see the same elements of
+    the window. So each of these phases is a convolution of the tensor as it is, and one convolution
+    has all of them as its channels.
 
     Parameters
     ----------
@@ -148,14 +172,46 @@ def transposed(x: ir.Value, weight: ir.Value, how: Convolution, dtype: str) -> i
     inputs, outputs, *window = shape_of(weight)
     if not all(isinstance(dim, int) for dim in (inputs, outputs, *window)):
         raise NotImplementedError(f"expected a weight of known size, but got {shape_of(weight)}")
-    count = len(window)
-    reach = [(size - 1) * by for size, by in zip(window, how.dilations, strict=True)]
-    widths = [(0, 0), (0, 0)] + [
-        (reach[i] - how.padding[i], reach[i] - how.padding[i + count] + how.extra[i])
-        for i in range(count)
-    ]
     data, kernel = widened(x, weight, dtype)
-    around = padded(spread(data, how.strides), widths, "constant")
-    mirrored = mirrored_kernel(kernel, [inputs, outputs, *window], how.groups)
-    convolve = CONVOLUTIONS[count]
-    return convolve(around, mirrored, 1, 0, how.dilations, how.groups, out_dtype=dtype)
+    count, dims, strides = len(window), [inputs, outputs, *window], list(how.strides)
+    if any(s != 1 and d != 1 for s, d in zip(strides, how.dilations, strict=True)):
+        # A phase would see elements of a dilated window that are no phase of it.
+        data, strides = spread(data, strides), [1] * count
+    before, after, cut = [], [], []
+    for i, stride in enumerate(strides):
+        reach = (window[i] - 1) * how.dilations[i]
+        first, left = divmod(how.padding[i], stride)
+        last, right = divmod(reach - how.padding[i + count] + how.extra[i], stride)
+        before.append(reach // stride - first)
+        after.append(last)
+        cut.append((left, stride - 1 - right))
+    widths = [(min(one, 0), min(other, 0)) for one, other in zip(before, after, strict=True)]
+    data = padded(data, [(0, 0), (0, 0), *widths], "constant")
+    phases = CONVOLUTIONS[count](
+        data, _phase_kernel(kernel, dims, how.groups, strides), 1,
+        [max(one, 0) for one in before + after], how.dilations, how.groups, out_dtype=dtype,
+    )  # fmt: skip
+    return _interleaved(phases, strides, cut)
+
+
+def _interleaved(x: ir.Value, strides: Sequence[int], cut: Sequence[tuple[int, int]]) -> ir.Value:
+    """Return a tensor whose channels are phases with these between the elements of each dimension.
+
+    Parameters
+    ----------
+    x : mlir.ir.Value
+    strides : sequence of int
+        The number of phases of each spatial dimension.
+    cut : sequence of pairs of int
+        How many elements are left out at the begin and at the end of each.
+    """
+    if all(stride == 1 for stride in strides):
+        return x
+    batch, channels, *dims = shape_of(x)
+    count, kept = len(dims), channels // math.prod(strides)
+    split = op.reshape(x, [batch, kept, *strides, *dims])
+    order = [axis for i in range(count) for axis in (2 + count + i, 2 + i)]
+    moved = op.permute_dims(split, [0, 1, *order])
+    sizes = [dim * stride for dim, stride in zip(dims, strides, strict=True)]
+    whole = op.reshape(moved, [batch, kept, *sizes])
+    return padded(whole, [(0, 0), (0, 0), *((-one, -other) for one, other in cut)], "constant")

@@ -153,6 +153,18 @@ TRANSPOSED = [
     ((1, 6, 5, 6), (6, 2, 3, 3), 1, 1, 0, 2, 3),
     ((1, 4, 1, 1), (4, 5, 4, 4), 4, 0, 0, 1, 2),
     ((1, 2, 3, 4, 5), (2, 3, 2, 2, 2), 2, 0, 0, 1, 1),
+    # Two phases of a result that begins with the second one, in each group.
+    ((2, 6, 5, 4), (6, 2, 4, 4), 2, 1, 0, 1, 3),
+    # Phases that see one element of the window more than others, or none.
+    ((1, 4, 7), (4, 3, 5), 3, 2, 2, 1, 1),
+    ((1, 4, 7), (4, 3, 2), 5, 0, 1, 1, 1),
+    ((1, 4, 7), (4, 3, 1), 2, 0, 1, 1, 1),
+    # More is left out than the window reaches.
+    ((1, 3, 9, 8), (3, 2, 3, 2), (2, 3), (5, 4), (1, 2), 1, 1),
+    ((1, 3, 9), (3, 2, 2), 1, 3, 0, 1, 1),
+    # Elements of a dilated window belong to several phases.
+    ((1, 4, 6, 5), (4, 3, 3, 2), (2, 1), 1, (1, 0), (2, 3), 2),
+    ((1, 2, 3, 4, 3), (2, 3, 3, 1, 4), (2, 1, 3), (1, 0, 2), (0, 0, 1), 1, 1),
 ]
 
 
