@@ -299,11 +299,15 @@ static bool reducesInnermost(linalg::LinalgOp op) {
       utils::IteratorType::reduction);
 }
 
-/// Whether an operation only expands a parameter, or collapses what is
-/// returned.
+/// Whether an operation only expands a parameter, or is a slice of one from a
+/// known place on, or collapses what is returned.
 static bool isViewOfParameter(Operation &op) {
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
     return isa<BlockArgument>(expand.getSrc());
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+    return isa<BlockArgument>(slice.getSource()) && slice.hasUnitStride() &&
+           slice.getSourceType().getRank() == slice.getType().getRank() &&
+           llvm::none_of(slice.getStaticOffsets(), ShapedType::isDynamic);
   return isa<tensor::CollapseShapeOp>(op) && op.hasOneUse() &&
          isa<func::ReturnOp>(*op.user_begin());
 }

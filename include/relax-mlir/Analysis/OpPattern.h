@@ -78,8 +78,8 @@ public:
   /// Whether the body can be put into that of another kernel.
   bool isMergeable = false;
   bool hasReduction = false;
-  /// Whether it is nothing but loops, over parameters as they are or expanded,
-  /// with bodies that can be computed on vectors, reductions innermost, and
+  /// Whether it is nothing but loops, over parameters or views of them, with
+  /// bodies that can be computed on vectors, reductions innermost, and
   /// whether what it computes of an element is cheap.
   bool isVectorizable = false, isCheap = false;
   /// Whether a body asks where it is, and whether a tensor holds Booleans.

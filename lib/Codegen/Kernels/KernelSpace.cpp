@@ -45,6 +45,89 @@ bool Access::isContiguous(unsigned dim) const {
 }
 
 //===----------------------------------------------------------------------===//
+// View
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// How the elements of a tensor lie in a parameter.
+struct View {
+  /// Nothing where it is no parameter, nor an expanded one, nor a slice without
+  /// gaps from a known place on.
+  static std::optional<View> find(Value tensor);
+
+  /// A parameter that `tensor` is collapsed to, if it is.
+  static std::optional<View> findCollapsed(RankedTensorType tensor,
+                                           tensor::CollapseShapeOp collapse,
+                                           BlockArgument param);
+
+  BlockArgument param;
+  RankedTensorType type;
+  /// By axis of the parameter, the axes of the tensor that it is.
+  SmallVector<ReassociationIndices, 4> axes;
+  /// By axis of the parameter, where the tensor begins, and whether it may end
+  /// before the parameter does.
+  SmallVector<int64_t> offsets;
+  SmallVector<bool> isPart;
+
+private:
+  static std::optional<View> make(BlockArgument param, RankedTensorType type,
+                                  ArrayRef<ReassociationIndices> axes);
+};
+} // namespace
+
+std::optional<View> View::make(BlockArgument param, RankedTensorType type,
+                               ArrayRef<ReassociationIndices> axes) {
+  // An index along a group is linear where all sizes but the first are known.
+  for (const ReassociationIndices &group : axes)
+    if (llvm::any_of(ArrayRef(group).drop_front(), [&](int64_t axis) {
+          return type.isDynamicDim(axis);
+        }))
+      return std::nullopt;
+  return View{param, type, llvm::to_vector<4>(axes),
+              SmallVector<int64_t>(axes.size(), 0),
+              SmallVector<bool>(axes.size(), false)};
+}
+
+std::optional<View> View::find(Value tensor) {
+  auto type = dyn_cast<RankedTensorType>(tensor.getType());
+  if (!type)
+    return std::nullopt;
+  if (auto expand = tensor.getDefiningOp<tensor::ExpandShapeOp>()) {
+    auto param = dyn_cast<BlockArgument>(expand.getSrc());
+    return param ? make(param, type, expand.getReassociationIndices())
+                 : std::nullopt;
+  }
+  auto slice = tensor.getDefiningOp<tensor::ExtractSliceOp>();
+  auto param = dyn_cast<BlockArgument>(slice ? slice.getSource() : tensor);
+  if (!param)
+    return std::nullopt;
+  SmallVector<ReassociationIndices, 4> axes;
+  for (int64_t axis = 0; axis < type.getRank(); ++axis)
+    axes.push_back({axis});
+  std::optional<View> view = make(param, type, axes);
+  if (!slice)
+    return view;
+  if (slice.getSourceType().getRank() != type.getRank() ||
+      !slice.hasUnitStride() ||
+      llvm::any_of(slice.getStaticOffsets(), ShapedType::isDynamic))
+    return std::nullopt;
+  view->offsets.assign(slice.getStaticOffsets().begin(),
+                       slice.getStaticOffsets().end());
+  for (int64_t axis = 0; axis < type.getRank(); ++axis)
+    view->isPart[axis] =
+        type.isDynamicDim(axis) ||
+        type.getDimSize(axis) != slice.getSourceType().getDimSize(axis);
+  return view;
+}
+
+std::optional<View> View::findCollapsed(RankedTensorType tensor,
+                                        tensor::CollapseShapeOp collapse,
+                                        BlockArgument param) {
+  return collapse ? make(param, tensor, collapse.getReassociationIndices())
+                  : find(param);
+}
+
+//===----------------------------------------------------------------------===//
 // SpaceBuilder
 //===----------------------------------------------------------------------===//
 
@@ -72,10 +155,8 @@ private:
   }
   Loop root(Loop loop) { return classes.getOrInsertLeaderValue(loop); }
   bool addAccesses();
-  std::optional<Access>
-  makeAccess(linalg::LinalgOp op, AffineMap map, BlockArgument param,
-             RankedTensorType view,
-             ArrayRef<ReassociationIndices> reassociation);
+  std::optional<Access> makeAccess(linalg::LinalgOp op, AffineMap map,
+                                   const View &view);
   bool addTerms(linalg::LinalgOp op, AffineExpr expr, int64_t factor,
                 unsigned axis, Access &access);
   bool addOutputs();
@@ -99,23 +180,9 @@ private:
 };
 } // namespace mlir::relax
 
-/// Whether the sizes of all axes but the first one of each group are known, so
-/// that an index along the group is linear.
-static bool areLinear(RankedTensorType view,
-                      ArrayRef<ReassociationIndices> reassociation) {
-  return llvm::none_of(reassociation, [&](const ReassociationIndices &group) {
-    return llvm::any_of(ArrayRef(group).drop_front(), [&](int64_t axis) {
-      return view.isDynamicDim(axis);
-    });
-  });
-}
-
 BlockArgument KernelSpace::findParameter(Value tensor) {
-  auto expand = tensor.getDefiningOp<tensor::ExpandShapeOp>();
-  if (expand && areLinear(expand.getResultType(),
-                          expand.getReassociationIndices()))
-    tensor = expand.getSrc();
-  return dyn_cast<BlockArgument>(tensor);
+  std::optional<View> view = View::find(tensor);
+  return view ? view->param : BlockArgument();
 }
 
 bool SpaceBuilder::isSupported(linalg::LinalgOp op) {
@@ -154,7 +221,8 @@ bool SpaceBuilder::isSupported(Operation &op) {
     return true;
   // Those that are no views of parameters, or no outputs, are refused where
   // they are used.
-  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+          tensor::ExtractSliceOp>(op))
     return true;
   if (auto dim = dyn_cast<tensor::DimOp>(op))
     return dim.getConstantIndex().has_value();
@@ -163,8 +231,7 @@ bool SpaceBuilder::isSupported(Operation &op) {
   if (auto put = dyn_cast<bufferization::MaterializeInDestinationOp>(op)) {
     Value source = put.getSource();
     auto collapse = source.getDefiningOp<tensor::CollapseShapeOp>();
-    if (collapse &&
-        areLinear(collapse.getSrcType(), collapse.getReassociationIndices()))
+    if (collapse)
       source = collapse.getSrc();
     auto param = dyn_cast<BlockArgument>(put.getDest());
     if (!param || !source.getDefiningOp<linalg::LinalgOp>() ||
@@ -340,49 +407,37 @@ bool SpaceBuilder::addTerms(linalg::LinalgOp op, AffineExpr expr,
                   access);
 }
 
-/// `reassociation` says which axes of the view are one of the parameter.
-std::optional<Access>
-SpaceBuilder::makeAccess(linalg::LinalgOp op, AffineMap map,
-                         BlockArgument param, RankedTensorType view,
-                         ArrayRef<ReassociationIndices> reassociation) {
+std::optional<Access> SpaceBuilder::makeAccess(linalg::LinalgOp op,
+                                               AffineMap map,
+                                               const View &view) {
   Access access;
-  access.param = param;
-  access.offsets.assign(reassociation.size(), 0);
-  for (auto [axis, group] : llvm::enumerate(reassociation)) {
+  access.param = view.param;
+  access.offsets = view.offsets;
+  for (auto [axis, group] : llvm::enumerate(view.axes)) {
     int64_t factor = 1;
+    bool isPart = view.isPart[axis];
     for (int64_t part : llvm::reverse(group)) {
       AffineExpr expr = map.getResult(part);
       if (!addTerms(op, expr, factor, axis, access))
         return std::nullopt;
-      if (!isa<AffineDimExpr>(expr) &&
-          !llvm::is_contained(access.partial, axis))
-        access.partial.push_back(axis);
+      isPart |= !isa<AffineDimExpr>(expr);
       // Only the size of the first one may be unknown.
-      factor *= view.getDimSize(part);
+      factor *= view.type.getDimSize(part);
     }
+    if (isPart)
+      access.partial.push_back(axis);
   }
   return access;
-}
-
-/// Each axis by itself.
-static SmallVector<ReassociationIndices, 4> getAxes(RankedTensorType type) {
-  SmallVector<ReassociationIndices, 4> axes;
-  for (int64_t axis = 0; axis < type.getRank(); ++axis)
-    axes.push_back({axis});
-  return axes;
 }
 
 bool SpaceBuilder::addAccesses() {
   for (linalg::LinalgOp op : space.ops)
     for (OpOperand &operand : op->getOpOperands()) {
-      auto type = dyn_cast<RankedTensorType>(operand.get().getType());
-      BlockArgument param = KernelSpace::findParameter(operand.get());
-      if (!type || !param || !KernelSpace::isRead(op, operand))
+      std::optional<View> view = View::find(operand.get());
+      if (!view || !KernelSpace::isRead(op, operand))
         continue;
-      auto expand = operand.get().getDefiningOp<tensor::ExpandShapeOp>();
-      std::optional<Access> access = makeAccess(
-          op, op.getMatchingIndexingMap(&operand), param, type,
-          expand ? expand.getReassociationIndices() : getAxes(type));
+      std::optional<Access> access =
+          makeAccess(op, op.getMatchingIndexingMap(&operand), *view);
       if (!access)
         return false;
       space.accesses[&operand] = *access;
@@ -394,10 +449,10 @@ bool SpaceBuilder::addOutputs() {
   for (auto [value, param, collapse] : results) {
     auto op = value.getDefiningOp<linalg::LinalgOp>();
     AffineMap map = op.getIndexingMapMatchingResult(cast<OpResult>(value));
-    auto type = cast<RankedTensorType>(value.getType());
-    std::optional<Access> place = makeAccess(
-        op, map, param, type,
-        collapse ? collapse.getReassociationIndices() : getAxes(type));
+    auto view = View::findCollapsed(cast<RankedTensorType>(value.getType()),
+                                    collapse, param);
+    std::optional<Access> place =
+        view ? makeAccess(op, map, *view) : std::nullopt;
     if (!place)
       return false;
     space.outputs.push_back({value, *place, space.getDims(*place)});
@@ -442,6 +497,7 @@ void SpaceBuilder::addSizes(linalg::LinalgOp op, OpOperand &operand) {
   auto type = dyn_cast<RankedTensorType>(operand.get().getType());
   if (!type)
     return;
+  std::optional<View> view = View::find(operand.get());
   AffineMap map = op.getMatchingIndexingMap(&operand);
   for (unsigned axis = 0; axis < map.getNumResults(); ++axis) {
     std::optional<unsigned> loop = getLoop(map, axis);
@@ -451,22 +507,13 @@ void SpaceBuilder::addSizes(linalg::LinalgOp op, OpOperand &operand) {
     KernelSpace::Factor &size = space.dims[dim].factors.front();
     if (!type.isDynamicDim(axis))
       size.size = type.getDimSize(axis);
-    if (auto param = dyn_cast<BlockArgument>(operand.get())) {
-      size.param = param;
-      size.axis = axis;
-    } else if (BlockArgument param = KernelSpace::findParameter(operand.get());
-               param && type.isDynamicDim(axis)) {
-      // An axis that is not split.
-      auto expand = operand.get().getDefiningOp<tensor::ExpandShapeOp>();
-      auto groups = expand.getReassociationIndices();
-      const auto *group = llvm::find_if(groups, [&](const auto &group) {
-        return llvm::is_contained(group, axis);
-      });
-      if (group->size() != 1)
-        continue;
-      size.param = param;
-      size.axis = group - groups.begin();
-    }
+    if (!view)
+      continue;
+    for (auto [own, group] : llvm::enumerate(view->axes))
+      if (ArrayRef(group) == ArrayRef(int64_t(axis)) && !view->isPart[own]) {
+        size.param = view->param;
+        size.axis = own;
+      }
   }
 }
 

@@ -10,8 +10,8 @@
 // consumer reads at [i, j] what its producer wrote at [i, j], or both read a
 // parameter along the same axis, their loops are one dimension of a common
 // space, over which all operations are computed together. A parameter may be
-// read with an axis expanded to several, as groups and their channels, and a
-// result that is collapsed may be an output: their indices are linear.
+// read with an axis expanded to several, as groups and their channels, or from
+// a known place on, and a result that is collapsed may be an output.
 //
 //===----------------------------------------------------------------------===//
 
@@ -108,7 +108,8 @@ public:
   }
   DimSet getDims(const Access &access) const;
 
-  /// The parameter that a tensor is, or an expanded view of; null otherwise.
+  /// The parameter that a tensor is, or is a view of: expanded, or a slice.
+  /// Null otherwise.
   static BlockArgument findParameter(Value tensor);
 
   /// Whether the body reads the operand.

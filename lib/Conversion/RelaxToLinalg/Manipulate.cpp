@@ -236,11 +236,45 @@ static DimPairs checkStridedSlice(StridedSliceOp op, Type) {
   return pairs;
 }
 
+/// Whether a slice has few elements next to each other: vectors of those of
+/// several rows are gathered.
+static bool isNarrowSlice(RankedTensorType x, RankedTensorType slice) {
+  constexpr int64_t kNarrow = 8;
+  int64_t size = slice.getShape().back();
+  return !ShapedType::isDynamic(size) && size < kNarrow &&
+         size != x.getShape().back();
+}
+
+/// Where a slice begins, if nothing is left out between its elements and that
+/// is known: consumers read them there.
+static std::optional<SmallVector<OpFoldResult>>
+findOffsets(KernelBuilder &b, int64_t rank, ArrayRef<int64_t> axes,
+            ArrayRef<Value> begins, ArrayRef<Value> strides) {
+  SmallVector<OpFoldResult> offsets(rank, b.getIndexAttr(0));
+  for (auto [axis, begin, stride] : llvm::zip_equal(axes, begins, strides)) {
+    std::optional<int64_t> first = getConstantIntValue(begin);
+    if (!first || *first < 0 || !isConstantIntValue(stride, 1))
+      return std::nullopt;
+    offsets[axis] = b.getIndexAttr(*first);
+  }
+  return offsets;
+}
+
 static KernelResult buildStridedSlice(KernelBuilder &b, StridedSliceOp op,
                                       ValueRange inputs, ValueRange outputs) {
-  SmallVector<int64_t> axes = getAxes(op.getAxes(), b.getRank(inputs[0]));
+  int64_t rank = b.getRank(inputs[0]);
+  SmallVector<int64_t> axes = getAxes(op.getAxes(), rank);
   ArrayRef<Value> begins = b.getInts().take_front(axes.size());
   ArrayRef<Value> strides = b.getInts().take_back(axes.size());
+  auto offsets = findOffsets(b, rank, axes, begins, strides);
+  if (offsets && rank != 0 && !isKnownEmpty(outputs[0]) &&
+      !isNarrowSlice(b.getType(inputs[0]), b.getType(outputs[0]))) {
+    SmallVector<OpFoldResult> steps(rank, b.getIndexAttr(1));
+    Value elements = tensor::ExtractSliceOp::create(
+        b, b.getType(outputs[0]), inputs[0], *offsets,
+        b.dims(outputs[0]), steps);
+    return one(b.copy(elements, outputs[0]));
+  }
   return one(b.fromIndices(
       outputs[0], [&](ScalarBuilder &s, ArrayRef<Value> indices) -> Value {
         SmallVector<Value> position(indices);

@@ -48,10 +48,20 @@ relax.func @layout(%x: !relax.tensor<[n], f32>) -> !relax.object {
 // CHECK-LABEL: relax.func @slice
 // CHECK:         relax.match_cast %{{.*}} {relax.checks = "relax.strided_slice"} : !relax.shape<[max(n, 1)]> -> !relax.shape<[n]>
 // CHECK-LABEL: func.func private @strided_slice(
-// CHECK:         tensor.extract %arg0
+// CHECK:         tensor.extract_slice %arg0[1, 0]
 relax.func @slice(%x: !relax.tensor<[n, 4], f32>, %b: !relax.shape<[1]>, %e: !relax.shape<[n]>) -> !relax.object {
   %0 = relax.strided_slice %x, %b, %e {axes = array<i64: 0>, assume_inbound = true} : (!relax.tensor<[n, 4], f32>, !relax.shape<[1]>, !relax.shape<[n]>) -> !relax.tensor<[n - 1, 4], f32>
   relax.return %0 : !relax.tensor<[n - 1, 4], f32>
+}
+
+// -----
+
+// A few elements of each row are gathered to vectors of several rows.
+// CHECK-LABEL: func.func private @strided_slice(
+// CHECK:         tensor.extract %arg0
+relax.func @narrow(%x: !relax.tensor<[n, 4], f32>, %b: !relax.shape<[1]>, %e: !relax.shape<[3]>) -> !relax.object {
+  %0 = relax.strided_slice %x, %b, %e {axes = array<i64: 1>, assume_inbound = true} : (!relax.tensor<[n, 4], f32>, !relax.shape<[1]>, !relax.shape<[3]>) -> !relax.tensor<[n, 2], f32>
+  relax.return %0 : !relax.tensor<[n, 2], f32>
 }
 
 // -----
