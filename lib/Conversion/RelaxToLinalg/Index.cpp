@@ -241,6 +241,89 @@ static Value wrapAround(ScalarBuilder &s, Value place, Value size,
   return arith::MinSIOp::create(s, rest, s.sub(period, rest));
 }
 
+namespace {
+/// Padding with elements of the tensor, which has as many as are repeated.
+struct PadBuilder {
+  KernelBuilder &b;
+  Value data;
+  ArrayRef<int64_t> widths; // before and after each axis
+  StringRef mode;
+
+  int64_t getSize(int64_t axis) const {
+    return b.getType(data).getDimSize(axis);
+  }
+  /// Whether no element is repeated twice on one side.
+  bool isSimple() const;
+  Value build(Value output) const;
+
+private:
+  Value addSide(Value result, int64_t axis, bool isAfter) const;
+};
+} // namespace
+
+bool PadBuilder::isSimple() const {
+  for (int64_t axis = 0; axis < b.getRank(data); ++axis) {
+    int64_t width = std::max(widths[2 * axis], widths[2 * axis + 1]);
+    int64_t size = getSize(axis);
+    if (width != 0 && (ShapedType::isDynamic(size) ||
+                       width > (mode == "reflect" ? size - 1 : size)))
+      return false;
+  }
+  return true;
+}
+
+/// Copies the tensor, and then the elements at the sides of one axis after the
+/// other, the last one first: a side has what is there of later axes.
+Value PadBuilder::build(Value output) const {
+  SmallVector<OpFoldResult> offsets;
+  for (int64_t axis = 0; axis < b.getRank(data); ++axis)
+    offsets.push_back(b.getIndexAttr(widths[2 * axis]));
+  Value result = b.insert(data, output, offsets);
+  for (int64_t axis = b.getRank(data) - 1; axis >= 0; --axis)
+    for (bool isAfter : {false, true})
+      if (widths[2 * axis + isAfter] != 0)
+        result = addSide(result, axis, isAfter);
+  return result;
+}
+
+Value PadBuilder::addSide(Value result, int64_t axis, bool isAfter) const {
+  int64_t rank = b.getRank(data);
+  int64_t before = widths[2 * axis], width = widths[2 * axis + isAfter];
+  int64_t end = before + getSize(axis);
+  SmallVector<OpFoldResult> offsets, sizes,
+      strides(rank, OpFoldResult(b.getIndexAttr(1)));
+  for (int64_t other = 0; other < rank; ++other) {
+    bool isWhole = other > axis;
+    offsets.push_back(b.getIndexAttr(isWhole ? 0 : widths[2 * other]));
+    sizes.push_back(isWhole ? b.dim(result, other) : b.dim(data, other));
+  }
+  // The elements that are repeated, in which order.
+  AffineExpr place = b.getAffineDimExpr(axis);
+  int64_t first = isAfter ? before : end - width, count = width;
+  if (mode == "reflect") {
+    first = isAfter ? end - 1 - width : before + 1;
+    place = width - 1 - place;
+  } else if (mode == "replicate") {
+    first = isAfter ? end - 1 : before;
+    count = 1;
+    place = b.getAffineConstantExpr(0);
+  }
+  offsets[axis] = b.getIndexAttr(first);
+  sizes[axis] = b.getIndexAttr(count);
+  Value source =
+      tensor::ExtractSliceOp::create(b, result, offsets, sizes, strides);
+  SmallVector<AffineExpr> places(b.identityMap(rank).getResults());
+  places[axis] = place;
+  sizes[axis] = b.getIndexAttr(width);
+  Value side =
+      b.compute(source, b.empty(sizes, b.getElementType(data)),
+                {AffineMap::get(rank, 0, places, b.getContext()),
+                 b.identityMap(rank)},
+                {}, [](S, ValueRange e) { return e[0]; });
+  offsets[axis] = b.getIndexAttr(isAfter ? end : 0);
+  return b.insert(side, result, offsets);
+}
+
 static KernelResult buildPad(KernelBuilder &b, PadOp op, ValueRange inputs,
                              ValueRange outputs) {
   Value data = inputs[0];
@@ -258,6 +341,9 @@ static KernelResult buildPad(KernelBuilder &b, PadOp op, ValueRange inputs,
   SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, rank));
   if (isKnownEmpty(data, axes))
     return fillZero(b, outputs[0]);
+  PadBuilder builder{b, data, widths, mode};
+  if (builder.isSimple())
+    return one(builder.build(outputs[0]));
   SmallVector<Value> sizes = llvm::map_to_vector(
       axes, [&](int64_t axis) { return b.dimValue(data, axis); });
   return one(b.fromIndices(outputs[0], [&](S s, Indices loops) -> Value {

@@ -28,6 +28,22 @@ def spread(x: ir.Value, strides: Sequence[int]) -> ir.Value:
     return x
 
 
+# Modes that `op.nn.pad` has, by its names.
+_REPEATS = {"edge": "replicate", "reflect": "reflect", "wrap": "circular"}
+
+
+def _repeats_once(x: ir.Value, widths: Sequence[Any], mode: str) -> bool:
+    """Whether it is known that each side has no more elements than the tensor."""
+    rank = len(widths) // 2
+    return all(
+        width == 0
+        or (isinstance(dim, int) and isinstance(width, int))
+        and 0 <= width <= (dim - 1 if mode == "reflect" else dim)
+        for axis, dim in enumerate(shape_of(x))
+        for width in (widths[axis], widths[axis + rank])
+    )
+
+
 def pad(x: ir.Value, widths: Sequence[Any], mode: str, value: ir.Value) -> ir.Value:
     """Return a tensor with elements added, or taken away, before and after each axis.
 
@@ -45,6 +61,9 @@ def pad(x: ir.Value, widths: Sequence[Any], mode: str, value: ir.Value) -> ir.Va
     if mode not in modes:
         raise NotImplementedError(f"expected mode {', '.join(modes)}, but got {mode}")
     rank = len(widths) // 2
+    if mode in _REPEATS and _repeats_once(x, widths, mode):
+        pairs = [widths[axis + side] for axis in range(rank) for side in (0, rank)]
+        return op.nn.pad(x, pairs, _REPEATS[mode])
     for axis in range(rank):
         before, after = widths[axis], widths[axis + rank]
         if mode == "constant":

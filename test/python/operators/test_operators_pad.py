@@ -25,6 +25,18 @@ def test_pad(load, write, tensor, mode, dtype):
         np.testing.assert_array_equal(np.from_dlpack(main(x)), expected)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bool", "int8", "float64"])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("shape", [(1, 1, 1), (2, 3, 4), (3, 2, 9), (2, 6, 20)])
+def test_pad_of_known_dimensions(load, write, tensor, mode, dtype, shape):
+    """Sides are copied where a dimension has as many elements, or else found one by one."""
+    widths = (1, 0, 2, 1, 3, 4)
+    x = (np.arange(np.prod(shape)).reshape(shape) % 3).astype(dtype)
+    main = load(write(lambda x: op.nn.pad(x, widths, mode), tensor(shape, dtype, name="x")))
+    expected = np.pad(x, np.reshape(widths, (-1, 2)), MODES[mode])
+    np.testing.assert_array_equal(np.from_dlpack(main(x)), expected)
+
+
 @pytest.mark.parametrize("mode", ["constant", *MODES])
 def test_pad_of_nothing(run, mode):
     x = np.zeros((2, 0), "float32")
