@@ -79,9 +79,8 @@ std::optional<View> View::make(BlockArgument param, RankedTensorType type,
                                ArrayRef<ReassociationIndices> axes) {
   // An index along a group is linear where all sizes but the first are known.
   for (const ReassociationIndices &group : axes)
-    if (llvm::any_of(ArrayRef(group).drop_front(), [&](int64_t axis) {
-          return type.isDynamicDim(axis);
-        }))
+    if (llvm::any_of(ArrayRef(group).drop_front(),
+                     [&](int64_t axis) { return type.isDynamicDim(axis); }))
       return std::nullopt;
   return View{param, type, llvm::to_vector<4>(axes),
               SmallVector<int64_t>(axes.size(), 0),
@@ -235,9 +234,8 @@ bool SpaceBuilder::isSupported(Operation &op) {
       source = collapse.getSrc();
     auto param = dyn_cast<BlockArgument>(put.getDest());
     if (!param || !source.getDefiningOp<linalg::LinalgOp>() ||
-        llvm::any_of(results, [&](const Result &other) {
-          return other.param == param;
-        }))
+        llvm::any_of(results,
+                     [&](const Result &other) { return other.param == param; }))
       return false;
     results.push_back({source, param, collapse});
     return true;
@@ -349,8 +347,8 @@ void SpaceBuilder::numberDims() {
   SmallVector<std::pair<linalg::LinalgOp, AffineMap>> maps;
   for (const Result &result : results) {
     auto op = result.value.getDefiningOp<linalg::LinalgOp>();
-    maps.emplace_back(op, op.getIndexingMapMatchingResult(
-                              cast<OpResult>(result.value)));
+    maps.emplace_back(
+        op, op.getIndexingMapMatchingResult(cast<OpResult>(result.value)));
   }
   for (linalg::LinalgOp op : space.ops) {
     for (OpOperand &operand : op->getOpOperands())
@@ -407,9 +405,8 @@ bool SpaceBuilder::addTerms(linalg::LinalgOp op, AffineExpr expr,
                   access);
 }
 
-std::optional<Access> SpaceBuilder::makeAccess(linalg::LinalgOp op,
-                                               AffineMap map,
-                                               const View &view) {
+std::optional<Access>
+SpaceBuilder::makeAccess(linalg::LinalgOp op, AffineMap map, const View &view) {
   Access access;
   access.param = view.param;
   access.offsets = view.offsets;

@@ -315,11 +315,10 @@ Value PadBuilder::addSide(Value result, int64_t axis, bool isAfter) const {
   SmallVector<AffineExpr> places(b.identityMap(rank).getResults());
   places[axis] = place;
   sizes[axis] = b.getIndexAttr(width);
-  Value side =
-      b.compute(source, b.empty(sizes, b.getElementType(data)),
-                {AffineMap::get(rank, 0, places, b.getContext()),
-                 b.identityMap(rank)},
-                {}, [](S, ValueRange e) { return e[0]; });
+  Value side = b.compute(
+      source, b.empty(sizes, b.getElementType(data)),
+      {AffineMap::get(rank, 0, places, b.getContext()), b.identityMap(rank)},
+      {}, [](S, ValueRange e) { return e[0]; });
   offsets[axis] = b.getIndexAttr(isAfter ? end : 0);
   return b.insert(side, result, offsets);
 }

@@ -270,9 +270,9 @@ static KernelResult buildStridedSlice(KernelBuilder &b, StridedSliceOp op,
   if (offsets && rank != 0 && !isKnownEmpty(outputs[0]) &&
       !isNarrowSlice(b.getType(inputs[0]), b.getType(outputs[0]))) {
     SmallVector<OpFoldResult> steps(rank, b.getIndexAttr(1));
-    Value elements = tensor::ExtractSliceOp::create(
-        b, b.getType(outputs[0]), inputs[0], *offsets,
-        b.dims(outputs[0]), steps);
+    Value elements =
+        tensor::ExtractSliceOp::create(b, b.getType(outputs[0]), inputs[0],
+                                       *offsets, b.dims(outputs[0]), steps);
     return one(b.copy(elements, outputs[0]));
   }
   return one(b.fromIndices(

@@ -37,8 +37,10 @@ def _repeats_once(x: ir.Value, widths: Sequence[Any], mode: str) -> bool:
     rank = len(widths) // 2
     return all(
         width == 0
-        or (isinstance(dim, int) and isinstance(width, int))
-        and 0 <= width <= (dim - 1 if mode == "reflect" else dim)
+        or (
+            (isinstance(dim, int) and isinstance(width, int))
+            and 0 <= width <= (dim - 1 if mode == "reflect" else dim)
+        )
         for axis, dim in enumerate(shape_of(x))
         for width in (widths[axis], widths[axis + rank])
     )

@@ -129,34 +129,87 @@ def _taps(x: ir.Value, size: int, mode: str, padding: str, corners: bool) -> lis
     ]
 
 
+def _flat_index(dims: Sequence[Any], places: Sequence[ir.Value]) -> ir.Value:
+    """Return the index in a flat tensor of places along its dimensions, which broadcast."""
+    index = places[0]
+    for dim, place in zip(dims[1:], places[1:], strict=True):
+        index = op.add(op.multiply(index, size_tensor(dim)), place)
+    return index
+
+
 def _elements(rows: ir.Value, places: Sequence[ir.Value]) -> ir.Value:
     """Return the last dimension of a tensor at places along each other one, which broadcast."""
     *dims, channels = shape_of(rows)
-    flat = places[0]
-    for dim, place in zip(dims[1:], places[1:], strict=True):
-        flat = op.add(op.multiply(flat, size_tensor(dim)), place)
-    return op.take(op.reshape(rows, [product(dims), channels]), flat, 0)
+    return op.take(op.reshape(rows, [product(dims), channels]), _flat_index(dims, places), 0)
 
 
-def term(rows: ir.Value, taps: tuple[Tap, ...]) -> ir.Value:
+# Channels that are less than a vector.
+_FEW = 16
+
+
+class Images:
+    """Images of which all channels of an element are taken at once.
+
+    Few channels are less than a vector. They are the first dimension then, so that elements of the
+    result that are next to each other are lanes, and else the last one.
+
+    Parameters
+    ----------
+    x : mlir.ir.Value
+        Of the dimensions batch, channel, and those of the images.
+    """
+
+    def __init__(self, x: ir.Value) -> None:
+        rank, (batch, channels, *dims) = rank_of(x), shape_of(x)
+        self.has_planes = isinstance(channels, int) and channels < _FEW
+        order = [1, 0, *range(2, rank)] if self.has_planes else [0, *range(2, rank), 1]
+        count = product([batch, *dims])
+        shape = [channels, count] if self.has_planes else [count, channels]
+        self._flat = op.reshape(op.permute_dims(x, order), shape)
+        self._batch, self._dims = batch, dims
+
+    def take(self, places: Sequence[ir.Value]) -> ir.Value:
+        """Return the elements at places along each dimension of the images.
+
+        Parameters
+        ----------
+        places : sequence of mlir.ir.Value
+            Of int64, with the batch as the first dimension. Those beyond the images mean any
+            element.
+        """
+        batch = op.arange(0, self._batch, 1, "int64")
+        rank = rank_of(places[0])
+        image = op.expand_dims(batch, list(range(1, rank))) if rank > 1 else batch
+        index = _flat_index([self._batch, *self._dims], [image, *places])
+        return op.take(self._flat, index, 1 if self.has_planes else 0)
+
+    def for_all_channels(self, x: ir.Value) -> ir.Value:
+        """Return what elements have in common so that it broadcasts to what is taken."""
+        return x if self.has_planes else op.expand_dims(x, rank_of(x))
+
+    def with_channels(self, taken: ir.Value) -> ir.Value:
+        """Return what was taken with the channels as the second dimension."""
+        rank = rank_of(taken)
+        if self.has_planes:
+            return op.permute_dims(taken, [1, 0, *range(2, rank)])
+        return op.permute_dims(taken, [0, rank - 1, *range(1, rank - 1)])
+
+
+def term(images: Images, taps: tuple[Tap, ...]) -> ir.Value:
     """Return the elements at one tap of each dimension, times their shares.
 
     Parameters
     ----------
-    rows : mlir.ir.Value
-        Images with the channels as the last dimension.
+    images : Images
     taps : tuple of Tap
     """
-    last, places = rank_of(rows) - 1, [tap.place for tap in taps]
-    batch = op.arange(0, shape_of(rows)[0], 1, "int64")
-    images = op.expand_dims(batch, list(range(1, rank_of(places[0]))))
-    value = _elements(rows, [images, *places])
+    value = images.take([tap.place for tap in taps])
     for tap in taps:
         if tap.weight is not None:
-            value = op.multiply(value, op.expand_dims(tap.weight, last))
+            value = op.multiply(value, images.for_all_channels(tap.weight))
         if tap.inside is not None:
             zero = number(0, value.type.dtype)
-            value = op.where(op.expand_dims(tap.inside, last), value, zero)
+            value = op.where(images.for_all_channels(tap.inside), value, zero)
     return value
 
 
@@ -196,10 +249,9 @@ def grid_sample(x: ir.Value, grid: ir.Value, mode: str, padding: str, corners: b
         one = op.strided_slice(points, [last], [at], [at + 1], [1], assume_inbound=True)
         taps.append(_taps(op.squeeze(one, [last]), size, mode, padding, corners))
     wide = x if mode == "nearest" else cast(x, "float32")
-    rows = op.permute_dims(wide, [0, *range(2, rank), 1])
-    terms = [term(rows, combination) for combination in itertools.product(*taps)]
-    total = functools.reduce(op.add, terms)
-    return cast(op.permute_dims(total, [0, rank - 1, *range(1, rank - 1)]), x.type.dtype)
+    images = Images(wide)
+    terms = [term(images, combination) for combination in itertools.product(*taps)]
+    return cast(images.with_channels(functools.reduce(op.add, terms)), x.type.dtype)
 
 
 # -- deformable convolution ---------------------------------------------------------------------
@@ -274,15 +326,13 @@ def deform_conv(
         for i, part in enumerate(_halves(shifts))
     ]
     rows = op.reshape(cast(x, "float32"), [batch * groups, channels // groups, *sizes])
-    rows = op.permute_dims(rows, [0, 2, 3, 1])
-    terms = [term(rows, combination) for combination in itertools.product(*taps)]
-    values = functools.reduce(op.add, terms)
-    values = op.reshape(values, [batch * groups, taken, *outer, channels // groups])
+    images = Images(rows)
+    terms = [term(images, combination) for combination in itertools.product(*taps)]
+    values = images.with_channels(functools.reduce(op.add, terms))
+    columns = op.reshape(values, [batch * groups, channels // groups, taken, *outer])
     if mask is not None:
-        factor = op.reshape(cast(mask, "float32"), [batch * groups, taken, *outer, 1])
-        values = op.multiply(values, factor)
-    # Of the dimensions batch and group, element, place, channel.
-    columns = op.permute_dims(values, [0, 4, 1, 2, 3])
+        factor = op.reshape(cast(mask, "float32"), [batch * groups, 1, taken, *outer])
+        columns = op.multiply(columns, factor)
     return cast(_convolved(how, columns, weight, [batch, channels, taken, *outer]), x.type.dtype)
 
 

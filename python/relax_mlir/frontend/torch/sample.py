@@ -11,9 +11,9 @@ import itertools
 from mlir import ir
 
 from ... import op
-from ...composites.sampling import cubic_weights
+from ...composites.sampling import Images, cubic_weights
 from ...core.ir import Dim
-from .registry import Graph, cast, converts, dtype_of, number, rank_of
+from .registry import Graph, cast, converts, dtype_of, number
 
 _BILINEAR, _NEAREST, _BICUBIC = range(3)
 _ZEROS, _BORDER, _REFLECTION = range(3)
@@ -87,20 +87,19 @@ def _taps(x: ir.Value, axis: _Axis, mode: int) -> list[_Tap]:
     ]
 
 
-def _term(rows: ir.Value, taps: tuple[_Tap, ...]) -> ir.Value:
+def _term(images: Images, taps: tuple[_Tap, ...]) -> ir.Value:
     """Return the elements at one tap of each dimension, times their shares."""
-    last, dtype = rank_of(rows) - 1, dtype_of(rows)
-    indices = op.stack([cast(tap.place, "int64") for tap in taps], last)
-    # Indices beyond the image mean another element, which does not count.
-    value = op.gather_nd(rows, op.maximum(indices, number(0, "int64")), 1)
+    # Places beyond the image mean another element, which does not count.
+    value = images.take([cast(tap.place, "int64") for tap in taps])
+    dtype = dtype_of(value)
     for tap in taps:
         if tap.weight is not None:
-            value = op.multiply(value, cast(op.expand_dims(tap.weight, last), dtype))
+            value = op.multiply(value, cast(images.for_all_channels(tap.weight), dtype))
         if tap.axis.padding == _ZEROS:
             size = number(tap.axis.size, dtype_of(tap.place))
             low = op.greater_equal(tap.place, number(0, dtype_of(tap.place)))
-            inside = op.expand_dims(op.logical_and(low, op.less(tap.place, size)), last)
-            value = op.where(inside, value, number(0, dtype))
+            inside = op.logical_and(low, op.less(tap.place, size))
+            value = op.where(images.for_all_channels(inside), value, number(0, dtype))
     return value
 
 
@@ -118,7 +117,6 @@ def _grid_sample(
         at = count - 1 - i
         one = op.strided_slice(grid, [last], [at], [at + 1], [1], assume_inbound=True)
         taps.append(_taps(op.squeeze(one, [last]), _Axis(size, padding, corners), mode))
-    rows = op.permute_dims(x, [0, *range(2, rank), 1])
-    terms = [_term(rows, combination) for combination in itertools.product(*taps)]
-    total = functools.reduce(op.add, terms)
-    return op.permute_dims(total, [0, last, *range(1, last)])
+    images = Images(x)
+    terms = [_term(images, combination) for combination in itertools.product(*taps)]
+    return images.with_channels(functools.reduce(op.add, terms))
