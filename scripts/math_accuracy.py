@@ -25,8 +25,14 @@ import numpy as np
 import relax_mlir as relax
 
 UNARY = (
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
     "atan",
+    "atanh",
     "cos",
+    "cosh",
     "erf",
     "exp",
     "exp2",
@@ -37,11 +43,15 @@ UNARY = (
     "log2",
     "rsqrt",
     "sin",
+    "sinh",
     "sqrt",
+    "tan",
     "tanh",
 )
 
-FUNCTIONS = (*UNARY, "powf", "sigmoid")
+BINARY = ("atan2", "powf")
+
+FUNCTIONS = (*UNARY, *BINARY, "sigmoid")
 
 # Values at which functions are special, or close to it.
 SPECIAL = tuple(
@@ -113,7 +123,7 @@ def compile_function(
     fast : bool
         Whether it may be less accurate.
     """
-    count = 2 if name == "powf" else 1
+    count = 2 if name in BINARY else 1
     inputs = [f"%x{i}" for i in range(count)]
     text = _KERNEL.format(
         name=name,
@@ -141,7 +151,8 @@ def find_reference(name: str) -> Callable[..., np.ndarray]:
         return lambda x: 1 / np.sqrt(x)
     if name == "sigmoid":
         return lambda x: np.where(x < 0, np.exp(x), 1) / (1 + np.exp(-np.abs(x)))
-    return getattr(np, {"atan": "arctan", "powf": "power"}.get(name, name))
+    name = {"powf": "power"}.get(name, name)
+    return getattr(np, f"arc{name[1:]}" if name.startswith("a") else name)
 
 
 def measure_errors(actual: np.ndarray, exact: np.ndarray, *, flushed: bool = False) -> np.ndarray:
@@ -198,13 +209,14 @@ def _compare(
 def measure(name: str, stride: int = 1, chunk: int = 1 << 20, *, fast: bool = False) -> Result:
     """Return the largest error of a function over every `stride`-th number and the special ones.
 
-    Of `powf`, which has too many pairs of arguments, as many pairs as there are numbers are chosen
-    at random: bases of all sizes with exponents of all sizes, and with exponents that give numbers.
+    Of functions with too many pairs of arguments, as many pairs as there are numbers are chosen at
+    random, of all sizes; of `powf` also bases of all sizes with exponents that give numbers, of
+    `atan2` sides of one size.
     """
     function, reference = compile_function(name, fast=fast), find_reference(name)
     result = Result(name)
     special = np.array(SPECIAL, np.float32)
-    if name == "powf":
+    if name in BINARY:
         pairs = np.array(list(itertools.product(special, special)), np.float32)
         _compare(result, function, reference, *np.ascontiguousarray(pairs.T), flushed=fast)
         random = np.random.default_rng(1)
@@ -212,9 +224,12 @@ def measure(name: str, stride: int = 1, chunk: int = 1 << 20, *, fast: bool = Fa
             bits = random.integers(0, 1 << 32, (2, chunk), np.uint32)
             x, y = bits.view(np.float32)
             _compare(result, function, reference, x, y, flushed=fast)
-            x = np.abs(x)
-            with np.errstate(all="ignore"):
-                y = (random.uniform(-150, 130, chunk) / np.log2(x)).astype(np.float32)
+            if name == "atan2":
+                x, y = random.standard_normal((2, chunk)).astype(np.float32)
+            else:
+                x = np.abs(x)
+                with np.errstate(all="ignore"):
+                    y = (random.uniform(-150, 130, chunk) / np.log2(x)).astype(np.float32)
             _compare(result, function, reference, x, y, flushed=fast)
         return result
     _compare(result, function, reference, special, flushed=fast)

@@ -29,6 +29,13 @@ namespace mlir::relax {
 using namespace mlir;
 using namespace mlir::relax;
 
+using Function = Value (*)(MathBuilder &, ValueRange);
+
+template <Value (*buildOf)(MathBuilder &, Value)>
+static Value buildUnary(MathBuilder &b, ValueRange operands) {
+  return buildOf(b, operands[0]);
+}
+
 /// The error function that an operation adds 1 to, as GELU does, if nothing
 /// else needs it.
 static math::ErfOp matchOnePlusErf(Operation *op) {
@@ -82,8 +89,6 @@ static bool isRoundedToBF16(Value value) {
   });
 }
 
-using Function = Value (*)(MathBuilder &, ValueRange);
-
 namespace {
 /// What computes the result of an operation, and of which values.
 struct Approximation {
@@ -94,21 +99,24 @@ struct Approximation {
 };
 } // namespace
 
-template <Value (*buildOf)(MathBuilder &, Value)>
-static Value buildUnary(MathBuilder &b, ValueRange operands) {
-  return buildOf(b, operands[0]);
-}
-
-static Value buildPower(MathBuilder &b, ValueRange operands) {
-  return buildPow(b, operands[0], operands[1]);
+template <Value (*buildOf)(MathBuilder &, Value, Value)>
+static Value buildBinary(MathBuilder &b, ValueRange operands) {
+  return buildOf(b, operands[0], operands[1]);
 }
 
 /// Returns what computes an operation at float32 operands; null where libm
 /// does.
 static Function findFunction(Operation *op) {
   return llvm::TypeSwitch<Operation *, Function>(op)
+      .Case([](math::AcosOp) { return buildUnary<buildAcos>; })
+      .Case([](math::AcoshOp) { return buildUnary<buildAcosh>; })
+      .Case([](math::AsinOp) { return buildUnary<buildAsin>; })
+      .Case([](math::AsinhOp) { return buildUnary<buildAsinh>; })
       .Case([](math::AtanOp) { return buildUnary<buildAtan>; })
+      .Case([](math::AtanhOp) { return buildUnary<buildAtanh>; })
+      .Case([](math::Atan2Op) { return buildBinary<buildAtan2>; })
       .Case([](math::CosOp) { return buildUnary<buildCos>; })
+      .Case([](math::CoshOp) { return buildUnary<buildCosh>; })
       .Case([](math::ErfOp) { return buildUnary<buildErf>; })
       .Case([](math::ExpOp) { return buildUnary<buildExp>; })
       .Case([](math::Exp2Op) { return buildUnary<buildExp2>; })
@@ -118,8 +126,10 @@ static Function findFunction(Operation *op) {
       .Case([](math::Log1pOp) { return buildUnary<buildLog1p>; })
       .Case([](math::Log2Op) { return buildUnary<buildLog2>; })
       .Case([](math::SinOp) { return buildUnary<buildSin>; })
+      .Case([](math::SinhOp) { return buildUnary<buildSinh>; })
+      .Case([](math::TanOp) { return buildUnary<buildTan>; })
       .Case([](math::TanhOp) { return buildUnary<buildTanh>; })
-      .Case([](math::PowFOp) { return buildPower; })
+      .Case([](math::PowFOp) { return buildBinary<buildPow>; })
       .Default(Function());
 }
 

@@ -452,21 +452,21 @@ def RelaxApproximateMathPass
     : Pass<"relax-approximate-math", "::mlir::func::FuncOp"> {
   let summary = "Compute elementary functions of float32 by polynomials";
   let description = [{
-    Turns `math.atan`, `cos`, `erf`, `exp`, `exp2`, `expm1`, `log`, `log10`,
-    `log1p`, `log2`, `powf`, `sin` and `tanh` of numbers and vectors of `f32` into
-    arithmetic that is less than 4 units in the last place from the exact value,
-    for all numbers: those that are not normal, infinities and NaN, too. Those of
-    `f16` and `bf16` are computed in `f32`. All other ones are left for libm;
-    `expm1` and `log1p` of `f64` are made of exponentials and logarithms, exact
-    near 0.
+    Turns the trigonometric and hyperbolic functions of `math`, their inverse
+    ones, `erf`, `exp`, `exp2`, `expm1`, `log`, `log10`, `log1p`, `log2` and `powf`
+    of numbers and vectors of `f32` into arithmetic that is less than 4 units in
+    the last place from the exact value, for all numbers: those that are not
+    normal, infinities and NaN, too. Those of `f16` and `bf16` are computed in
+    `f32`. Of `f64`, `exp`, `expm1`, `log` and `log1p` become
+    arithmetic, and all other ones are left for libm.
 
     Example: `math.exp %x : vector<16xf32>` becomes some 25 operations of `arith`
-    on such vectors. `math.sin` and `math.cos` become an `scf.if` for vectors with
+    on such vectors. `math.sin`, `cos` and `tan` become an `scf.if` for vectors with
     an element of at least 2^24.
 
     With `fast`, LLVM may compute the sums and products that loops accumulate in
     another order and ignore the signs of zeros, and `exp`, `exp2`, `erf`, `powf`,
-    `sin`, `cos` and `tanh` have fewer digits; `docs/dev/math.md` says how many.
+    `sin`, `cos`, `tan` and the hyperbolic functions have fewer digits; `docs/dev/math.md` says how many.
     An operation with the flag `afn` has them in any case. Powers of two are
     scaled by `vscalefps` where the target of the module has it.
 

@@ -28,6 +28,8 @@ namespace mlir::relax {
 Value buildExp(MathBuilder &b, Value x);
 Value buildExp2(MathBuilder &b, Value x);
 Value buildExpM1(MathBuilder &b, Value x);
+Value buildSinh(MathBuilder &b, Value x);
+Value buildCosh(MathBuilder &b, Value x);
 Value buildTanh(MathBuilder &b, Value x);
 
 Value buildErf(MathBuilder &b, Value x);
@@ -43,10 +45,18 @@ Value buildLog(MathBuilder &b, Value x);
 Value buildLog2(MathBuilder &b, Value x);
 Value buildLog10(MathBuilder &b, Value x);
 Value buildLog1p(MathBuilder &b, Value x);
+Value buildAsinh(MathBuilder &b, Value x);
+Value buildAcosh(MathBuilder &b, Value x);
+Value buildAtanh(MathBuilder &b, Value x);
 
 Value buildSin(MathBuilder &b, Value x);
 Value buildCos(MathBuilder &b, Value x);
+Value buildTan(MathBuilder &b, Value x);
+Value buildAsin(MathBuilder &b, Value x);
+Value buildAcos(MathBuilder &b, Value x);
 Value buildAtan(MathBuilder &b, Value x);
+/// The angle of the point (x, y).
+Value buildAtan2(MathBuilder &b, Value y, Value x);
 
 Value buildPow(MathBuilder &b, Value x, Value y);
 

@@ -136,6 +136,12 @@ Value mlir::relax::buildExpM1(MathBuilder &b, Value x) {
   return unlessTiny(b, x, 1e-8, result);
 }
 
+/// |x|, or a bound that it is beyond; NaN stays.
+static Value boundedAbs(MathBuilder &b, Value x, double bound) {
+  Value magnitude = b.abs(x), most = b.number(bound);
+  return b.select(b.compare(Pred::OGT, magnitude, most), most, magnitude);
+}
+
 /// tanh(x) / x by x^2 for |x| <= 9, as a quotient with fewer digits.
 constexpr double kFastTanh[] = {1,
                                 0.140999399,
@@ -165,11 +171,30 @@ static Value buildQuotient(MathBuilder &b, Value x, double bound,
 Value mlir::relax::buildTanh(MathBuilder &b, Value x) {
   if (b.fast)
     return buildQuotient(b, x, 9, kFastTanh, kFastTanhBelow);
-  Value magnitude = b.abs(x), most = b.number(10);
-  Value y = b.select(b.compare(Pred::OGT, magnitude, most), most, magnitude);
+  Value y = boundedAbs(b, x, 10);
   Value e = expm1Of(b, b.add(y, y));
   Value result = b.div(e, b.add(e, b.number(2)));
-  return b.withSign(unlessTiny(b, magnitude, 1e-5, result), x);
+  return b.withSign(unlessTiny(b, y, 1e-5, result), x);
+}
+
+/// With t = e^|x| - 1, (t + t / (t + 1)) / 2: of t a quarter, as 2^128 is none.
+Value mlir::relax::buildSinh(MathBuilder &b, Value x) {
+  Value y = boundedAbs(b, x, 89.5), quarter = b.number(0.25);
+  Exponential e = reduceExp(b, y);
+  Value power = b.power2(b.subI(e.n.number, b.integer(2)));
+  Value t = b.mulAdd(power, e.fraction, b.sub(power, quarter));
+  Value above = b.mulAdd(t, b.number(4), b.number(1));
+  Value half = b.add(t, b.div(t, above));
+  return b.withSign(unlessTiny(b, y, 1e-4, b.add(half, half)), x);
+}
+
+/// With t = e^|x| / 2, t + 1 / 4t.
+Value mlir::relax::buildCosh(MathBuilder &b, Value x) {
+  auto [n, r] = splitExponent(b, boundedAbs(b, x, 89.5));
+  Value one = b.number(1);
+  Rounded before = {b.sub(n.n, one), b.subI(n.number, b.integer(1))};
+  Value t = scale(b, b.polynomial(r, kWholeExp), before);
+  return b.add(t, b.div(b.number(0.25), t));
 }
 
 //===----------------------------------------------------------------------===//
@@ -197,14 +222,13 @@ constexpr double kFastErfBelow[] = {
 Value mlir::relax::buildErf(MathBuilder &b, Value x) {
   if (b.fast)
     return buildQuotient(b, x, 3.9, kFastErf, kFastErfBelow);
-  Value magnitude = b.abs(x), one = b.number(1), most = b.number(4);
+  Value y = boundedAbs(b, x, 4), one = b.number(1);
   Value small = b.mulAdd(b.polynomial(b.mul(x, x), kErf), x, x);
-  Value y = b.select(b.compare(Pred::OGT, magnitude, most), most, magnitude);
   Exponential e = reduceExp(b, b.polynomial(y, kLogErfc));
   Value complement = b.mul(b.add(e.fraction, one), b.power2(e.n.number));
   Value large = b.withSign(b.sub(one, complement), x);
   // NaN takes the way of small numbers.
-  return b.select(b.compare(Pred::OGE, magnitude, one), large, small);
+  return b.select(b.compare(Pred::OGE, y, one), large, small);
 }
 
 /// log2(1 - erf(x)) / x for x from 0 to 9.5. From 4 on, where the difference is
@@ -216,8 +240,7 @@ constexpr double kLog2Erfc[] = {-1.6279072761535645,    -0.9184429049491882,
                                 1.955633342731744e-05,  -8.864425922183727e-07};
 
 Value mlir::relax::buildOnePlusErf(MathBuilder &b, Value x) {
-  Value magnitude = b.abs(x), most = b.number(9.5);
-  Value y = b.select(b.compare(Pred::OGT, magnitude, most), most, magnitude);
+  Value y = boundedAbs(b, x, 9.5);
   Value complement = buildExp2(b, b.mul(b.polynomial(y, kLog2Erfc), y));
   Value above = b.sub(b.number(2), complement);
   return b.select(b.compare(Pred::OLT, x, b.number(0)), complement, above);

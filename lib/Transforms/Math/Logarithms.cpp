@@ -13,6 +13,8 @@
 
 #include "ElementaryFunctions.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mlir::relax;
 
@@ -116,6 +118,42 @@ Value mlir::relax::buildLog1p(MathBuilder &b, Value x) {
   Logarithm log = makeLog(b, arith::SIToFPOp::create(b, b.f32(), exponent),
                           b.add(b.sub(mantissa, one), lost));
   return unlessTiny(b, x, 1e-8, withLimits(b, u, sumLog(b, log)));
+}
+
+/// log(1 + t), or log(2 t) for t from 2^24 on, where 1 is less than a digit.
+static Value logOfTwice(MathBuilder &b, Value t, Value isLarge) {
+  Value ln2 = b.select(isLarge, b.number(M_LN2), b.number(0));
+  return b.add(buildLog1p(b, t), ln2);
+}
+
+/// t = |x| + x^2 / (1 + sqrt(1 + x^2)), or |x| where that is half of it.
+Value mlir::relax::buildAsinh(MathBuilder &b, Value x) {
+  Value magnitude = b.abs(x), one = b.number(1);
+  Value isLarge = b.compare(Pred::OGE, magnitude, b.number(0x1p24));
+  Value square = b.mul(x, x);
+  Value root = math::SqrtOp::create(b, b.add(square, one));
+  Value rest = b.div(square, b.add(root, one));
+  Value t = b.select(isLarge, magnitude, b.add(magnitude, rest));
+  Value result = logOfTwice(b, t, isLarge);
+  return b.withSign(unlessTiny(b, magnitude, 1e-4, result), x);
+}
+
+/// With y = x - 1, t = y + sqrt(y (y + 2)), or x where that is half of it.
+Value mlir::relax::buildAcosh(MathBuilder &b, Value x) {
+  Value isLarge = b.compare(Pred::OGE, x, b.number(0x1p24));
+  Value one = b.number(1), isNone = b.compare(Pred::OLT, x, one);
+  Value y = b.select(isNone, b.number(kNaN), b.sub(x, one));
+  Value square = b.mul(y, b.add(y, b.number(2)));
+  Value t = b.add(y, Value(math::SqrtOp::create(b, square)));
+  return logOfTwice(b, b.select(isLarge, x, t), isLarge);
+}
+
+/// log(1 + 2 |x| / (1 - |x|)) / 2
+Value mlir::relax::buildAtanh(MathBuilder &b, Value x) {
+  Value magnitude = b.abs(x);
+  Value t = b.div(b.add(magnitude, magnitude), b.sub(b.number(1), magnitude));
+  Value result = b.mul(buildLog1p(b, t), b.number(0.5));
+  return b.withSign(unlessTiny(b, magnitude, 1e-4, result), x);
 }
 
 //===----------------------------------------------------------------------===//

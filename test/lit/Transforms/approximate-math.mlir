@@ -54,13 +54,28 @@ func.func @halves(%x: vector<4xf16>, %y: bf16) -> (vector<4xf16>, bf16) {
 // What libm computes.
 // CHECK-LABEL: func.func @stay
 // CHECK: math.exp %{{.*}} : f64
-// CHECK: math.tan %{{.*}} : f32
+// CHECK: arith.remf %{{.*}} : f64
+// CHECK: math.cbrt %{{.*}} : f32
 // CHECK: math.exp %{{.*}} : vector<[4]xf32>
-func.func @stay(%x: f64, %y: f32, %z: vector<[4]xf32>) -> (f64, f32, vector<[4]xf32>) {
+func.func @stay(%x: f64, %y: f32, %z: vector<[4]xf32>) -> (f64, f64, f32, vector<[4]xf32>) {
   %0 = math.exp %x : f64
-  %1 = math.tan %y : f32
-  %2 = math.exp %z : vector<[4]xf32>
-  return %0, %1, %2 : f64, f32, vector<[4]xf32>
+  %1 = arith.remf %x, %x : f64
+  %2 = math.cbrt %y : f32
+  %3 = math.exp %z : vector<[4]xf32>
+  return %0, %1, %2, %3 : f64, f64, f32, vector<[4]xf32>
+}
+
+// CHECK-LABEL: func.func @inverse
+// CHECK-NOT: math.a{{(cos|sin|tan)}}
+// CHECK: return
+func.func @inverse(%x: f32, %y: vector<8xf32>) -> (f32, f32, f32, f32, f32, vector<8xf32>) {
+  %0 = math.acos %x : f32
+  %1 = math.acosh %x : f32
+  %2 = math.asin %x : f32
+  %3 = math.asinh %x : f32
+  %4 = math.atanh %x : f32
+  %5 = math.atan2 %y, %y : vector<8xf32>
+  return %0, %1, %2, %3, %4, %5 : f32, f32, f32, f32, f32, vector<8xf32>
 }
 
 // With `fast`, signs of zeros do not matter, but for the arithmetic that a
