@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Replaces elementary functions of float32, and two of doubles, by arithmetic;
+// Replaces elementary functions of float32, and some of doubles, by arithmetic;
 // Math/ has it. Those of f16 and bf16 are computed in float32.
 //
 //===----------------------------------------------------------------------===//
@@ -136,7 +136,9 @@ static Function findFunction(Operation *op) {
 /// The same for doubles.
 static Function findFunctionOfDouble(Operation *op) {
   return llvm::TypeSwitch<Operation *, Function>(op)
+      .Case([](math::ExpOp) { return buildUnary<buildExpOfDouble>; })
       .Case([](math::ExpM1Op) { return buildUnary<buildExpM1OfDouble>; })
+      .Case([](math::LogOp) { return buildUnary<buildLogOfDouble>; })
       .Case([](math::Log1pOp) { return buildUnary<buildLog1pOfDouble>; })
       .Default(Function());
 }

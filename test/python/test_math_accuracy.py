@@ -270,6 +270,23 @@ def test_doubles_are_exact_near_zero(name: str) -> None:
     np.testing.assert_array_equal(np.signbit(actual[:2]), [False, True])
 
 
+@pytest.mark.parametrize("name", ["exp", "log"])
+def test_doubles_are_within_1_ulp(name: str) -> None:
+    rng = np.random.default_rng(0)
+    special = [0.0, -0.0, 5e-324, 2e-308, 1.0, -1.0, 709.7, 709.8, -745.1, -745.2, 1e308]
+    special += [np.inf, -np.inf, np.nan]
+    bits = rng.integers(0, 1 << 64, 100000, np.uint64).view(np.float64)
+    x = np.concatenate([special, bits, rng.normal(size=100000), rng.uniform(-750, 750, 100000)])
+    with np.errstate(all="ignore"):
+        exact = getattr(np, name)(x.astype(np.longdouble))
+        nearest = exact.astype(np.float64)
+    actual = math_accuracy.compile_function(name, "f64")(x)
+    same = (actual == nearest) | (np.isnan(actual) & np.isnan(nearest))
+    with np.errstate(invalid="ignore"):
+        distance = np.abs(actual - exact)
+    assert (same | (distance < np.spacing(np.abs(nearest)))).all()
+
+
 def test_errors_are_measured() -> None:
     one = np.float32(1)
     actual = np.array([1, np.nextafter(one, np.float32(2)), 2**-149, 0, np.inf, np.nan, 0.0, -0.0])

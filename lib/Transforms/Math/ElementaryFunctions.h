@@ -60,7 +60,10 @@ Value buildAtan2(MathBuilder &b, Value y, Value x);
 
 Value buildPow(MathBuilder &b, Value x, Value y);
 
-/// Of doubles. The formulas of upstream for these two lose all digits near 0.
+/// Of doubles.
+Value buildExpOfDouble(MathBuilder &b, Value x);
+Value buildLogOfDouble(MathBuilder &b, Value x);
+/// The formulas of upstream for these two lose all digits near 0.
 Value buildExpM1OfDouble(MathBuilder &b, Value x);
 Value buildLog1pOfDouble(MathBuilder &b, Value x);
 

@@ -295,3 +295,29 @@ Value mlir::relax::buildGelu(MathBuilder &b, Value x) {
 Value mlir::relax::buildShortGelu(MathBuilder &b, Value x) {
   return buildGeluBy(b, x, 13.2, kShortTail, kShortTailExp2);
 }
+
+//===----------------------------------------------------------------------===//
+// Doubles
+//===----------------------------------------------------------------------===//
+
+/// e^r for |r| <= ln(2) / 2, within 2^-58.
+constexpr double kExpOfDouble[] = {
+    0x1.0000000000000p+0,  0x1.0000000000000p+0,  0x1.0000000000010p-1,
+    0x1.55555555554a2p-3,  0x1.555555554f35ap-5,  0x1.1111111130df3p-7,
+    0x1.6c16c18785787p-10, 0x1.a01a011053468p-13, 0x1.a01992c5421a6p-16,
+    0x1.71df451ce8179p-19, 0x1.28b31c9f1bf2cp-22, 0x1.ad66368069c58p-26};
+
+Value mlir::relax::buildExpOfDouble(MathBuilder &b, Value x) {
+  x = b.clamp(x, b.number64(-746), b.number64(710));
+  Rounded n = round64(b, b.mul(x, b.number64(0x1.71547652b82fep+0)));
+  // Products with the first part are exact.
+  Value r = b.mulAdd(n.n, b.number64(-0x1.62e42fefa38p-1), x);
+  r = b.mulAdd(n.n, b.number64(-0x1.ef35793c7673p-45), r);
+  Value power = b.polynomial(r, kExpOfDouble);
+  if (Value scaled = b.scale(power, n.n))
+    return scaled;
+  // In two steps, as numbers of 32 bits.
+  Value half = round64(b, b.mul(n.n, b.number64(0.5))).number;
+  return b.mul(b.mul(power, b.power2Of64(half)),
+               b.power2Of64(b.subI(n.number, half)));
+}

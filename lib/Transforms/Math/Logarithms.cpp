@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The exponent of a float and the logarithm of its mantissa, to the base of
-// each function. Also e^x - 1 and log(1 + x) of doubles by those of libm.
+// each function. Also e^x - 1 and log(1 + x) of doubles by their exponentials
+// and logarithms.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,12 +59,12 @@ static Logarithm reduceLog(MathBuilder &b, Value x) {
 
 /// The values of logarithms at 0, below it, at infinity and of NaN.
 static Value withLimits(MathBuilder &b, Value x, Value result) {
-  Value infinity = b.number(kInfinity), zero = b.number(0);
+  auto number = [&](double value) { return b.numberLike(x, value); };
+  Value infinity = number(kInfinity), zero = number(0);
   result = b.select(b.compare(Pred::OEQ, x, infinity), infinity, result);
-  result =
-      b.select(b.compare(Pred::OEQ, x, zero), b.number(-kInfinity), result);
+  result = b.select(b.compare(Pred::OEQ, x, zero), number(-kInfinity), result);
   // Unordered, too.
-  return b.select(b.compare(Pred::ULT, x, zero), b.number(kNaN), result);
+  return b.select(b.compare(Pred::ULT, x, zero), number(kNaN), result);
 }
 
 static Value sumLog(MathBuilder &b, const Logarithm &log) {
@@ -160,13 +161,37 @@ Value mlir::relax::buildAtanh(MathBuilder &b, Value x) {
 // Doubles
 //===----------------------------------------------------------------------===//
 
-/// The formulas of upstream for these two, the exponential less 1 and the
-/// logarithm of 1 and x, lose all digits near 0. The errors of u = e^x and
-/// log(u) cancel, and so do those of u = 1 + x and u - 1.
+/// (log(1 + f) / s - 2) / s^2 by s^2, s = f / (2 + f), for 1 + f from sqrt(1/2)
+/// to sqrt(2), within 2^-59 of the logarithm.
+constexpr double kLogOfDouble[] = {0x1.5555555555592p-1, 0x1.999999997fdbcp-2,
+                                   0x1.24924941f0fb3p-2, 0x1.c71c520974956p-3,
+                                   0x1.74663ee58004dp-3, 0x1.39a1bad676fbbp-3,
+                                   0x1.2f0563e28e8a3p-3};
+
+/// log(1 + f) is 2 s + s^3 p, of which f - f^2 / 2 + s (f^2 / 2 + s^2 p) keeps
+/// all digits.
+Value mlir::relax::buildLogOfDouble(MathBuilder &b, Value x) {
+  Value isSmall = b.compare(Pred::OLT, x, b.number64(0x1p-1022));
+  Value y = b.select(isSmall, b.mul(x, b.number64(0x1p54)), x);
+  auto [n, mantissa] = splitDouble(b, y);
+  n = b.sub(n, b.select(isSmall, b.number64(54), b.number64(0)));
+  Value f = b.sub(mantissa, b.number64(1));
+  Value s = b.div(f, b.add(f, b.number64(2)));
+  Value half = b.mul(b.mul(f, f), b.number64(0.5)), square = b.mul(s, s);
+  Value rest = b.mulAdd(b.polynomial(square, kLogOfDouble), square, half);
+  rest = b.mulAdd(n, b.number64(0x1.ef35793c7673p-45), b.mul(s, rest));
+  Value sum = b.add(f, b.sub(rest, half));
+  // Products with the first part of ln 2 are exact.
+  sum = b.mulAdd(n, b.number64(0x1.62e42fefa38p-1), sum);
+  return withLimits(b, x, sum);
+}
+
+/// The errors of u = e^x and log(u) cancel, and so do those of u = 1 + x and
+/// u - 1.
 Value mlir::relax::buildExpM1OfDouble(MathBuilder &b, Value x) {
   Value one = b.number64(1), minusOne = b.number64(-1);
-  Value u = math::ExpOp::create(b, x), difference = b.sub(u, one);
-  Value result = b.div(b.mul(difference, x), Value(math::LogOp::create(b, u)));
+  Value u = buildExpOfDouble(b, x), difference = b.sub(u, one);
+  Value result = b.div(b.mul(difference, x), buildLogOfDouble(b, u));
   Value isSaturated =
       arith::OrIOp::create(b, b.compare(Pred::OEQ, difference, minusOne),
                            b.compare(Pred::OEQ, u, b.number64(kInfinity)));
@@ -176,7 +201,7 @@ Value mlir::relax::buildExpM1OfDouble(MathBuilder &b, Value x) {
 
 Value mlir::relax::buildLog1pOfDouble(MathBuilder &b, Value x) {
   Value one = b.number64(1), u = b.add(one, x);
-  Value log = math::LogOp::create(b, u);
+  Value log = buildLogOfDouble(b, u);
   Value result = b.div(b.mul(log, x), b.sub(u, one));
   Value isEndless = b.compare(Pred::OEQ, u, b.number64(kInfinity));
   result = b.select(isEndless, log, result);

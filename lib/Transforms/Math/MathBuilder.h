@@ -30,8 +30,7 @@ public:
   MathBuilder(Operation *op, bool fast, bool hasScalef)
       : ImplicitLocOpBuilder(op->getLoc(), op), fast(fast),
         shape(dyn_cast<VectorType>(op->getResult(0).getType())),
-        hasScalef(hasScalef && shape && shape.getRank() == 1 &&
-                  shape.getNumElements() == 16) {}
+        hasScalef(hasScalef && shape && shape.getRank() == 1) {}
 
   /// Whether fewer digits will do.
   const bool fast;
@@ -47,6 +46,11 @@ public:
 
   Value number(double value) { return splat(getF32FloatAttr(value)); }
   Value number64(double value) { return splat(getF64FloatAttr(value)); }
+  /// A number of the type of another.
+  Value numberLike(Value x, double value) {
+    return getElementTypeOrSelf(x.getType()).isF64() ? number64(value)
+                                                     : number(value);
+  }
   Value integer(int32_t value) { return splat(getI32IntegerAttr(value)); }
   Value integer64(int64_t value) { return splat(getI64IntegerAttr(value)); }
 
@@ -63,13 +67,9 @@ public:
   }
   /// c[0] + c[1] * x + ...
   Value polynomial(Value x, ArrayRef<double> coefficients) {
-    bool isDouble = getElementTypeOrSelf(x.getType()).isF64();
-    auto coefficient = [&](double value) {
-      return isDouble ? number64(value) : number(value);
-    };
-    Value result = coefficient(coefficients.back());
+    Value result = numberLike(x, coefficients.back());
     for (double value : llvm::reverse(coefficients.drop_back()))
-      result = mulAdd(result, x, coefficient(value));
+      result = mulAdd(result, x, numberLike(x, value));
     return result;
   }
 
@@ -108,20 +108,27 @@ public:
   Value power2(Value n) {
     return fromBits(shiftLeft(addI(n, integer(127)), integer(23)));
   }
+  Value power2Of64(Value n) {
+    return fromBits(shiftLeft(addI(n, integer64(1023)), integer64(52)));
+  }
   /// Whether exponentials below 2^-125 become 0.
-  bool flushes() const { return fast && !hasScalef; }
+  bool flushes() const {
+    return fast && !(hasScalef && shape.getNumElements() == 16);
+  }
   /// x * 2^n for whole numbers n, rounded once; null where no instruction does
   /// it.
   Value scale(Value x, Value n) {
-    if (!hasScalef)
+    bool isDouble = getElementTypeOrSelf(x.getType()).isF64();
+    if (!hasScalef || shape.getNumElements() != (isDouble ? 8 : 16))
       return nullptr;
-    Value all =
-        LLVM::ConstantOp::create(*this, getIntegerAttr(getI16Type(), -1));
+    IntegerType mask = getIntegerType(shape.getNumElements());
+    Value all = LLVM::ConstantOp::create(*this, getIntegerAttr(mask, -1));
     Value currentRounding =
         LLVM::ConstantOp::create(*this, getI32IntegerAttr(4));
     return LLVM::CallIntrinsicOp::create(
-               *this, f32(),
-               getStringAttr("llvm.x86.avx512.mask.scalef.ps.512"),
+               *this, x.getType(),
+               getStringAttr(Twine("llvm.x86.avx512.mask.scalef.") +
+                             (isDouble ? "pd.512" : "ps.512")),
                ValueRange{x, n, x, all, currentRounding})
         .getResults();
   }
@@ -172,6 +179,18 @@ inline Rounded round64(MathBuilder &b, Value x) {
   Value shift = b.number64(0x1.8p52);
   Value shifted = b.add(x, shift);
   return {b.sub(shifted, shift), b.subI(b.bits(shifted), b.bits(shift))};
+}
+
+/// The exponent of a normal double, as a double, and the mantissa from
+/// sqrt(1/2) to sqrt(2).
+inline std::pair<Value, Value> splitDouble(MathBuilder &b, Value x) {
+  Value bits = b.bits(x), shift = b.integer64(52);
+  Value exponent = b.shiftRight(
+      b.subI(bits, b.bits(b.number64(0x1.6a09e667f3bcdp-1))), shift);
+  Value mantissa = b.fromBits(b.subI(bits, b.shiftLeft(exponent, shift)));
+  // The exponent is small.
+  exponent = arith::TruncIOp::create(b, b.i32(), exponent);
+  return {arith::SIToFPOp::create(b, b.f64(), exponent), mantissa};
 }
 
 } // namespace mlir::relax

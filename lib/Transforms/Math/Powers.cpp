@@ -28,17 +28,10 @@ constexpr double kPower[] = {0x1.ffffffffab122p-1,  0x1.62e42ff1191efp-1,
 
 /// log2(x) as a double for x >= 0.
 static Value log2Of(MathBuilder &b, Value x) {
-  Value wide = b.widen(x), shift = b.integer64(52);
-  Value bits = b.bits(wide);
-  Value exponent = b.shiftRight(
-      b.subI(bits, b.bits(b.number64(0x1.6a09e667f3bcdp-1))), shift);
-  Value m = b.fromBits(b.subI(bits, b.shiftLeft(exponent, shift)));
-  Value one = b.number64(1);
+  Value wide = b.widen(x), one = b.number64(1);
+  auto [exponent, m] = splitDouble(b, wide);
   Value s = b.div(b.sub(m, one), b.add(m, one));
   Value log = b.mul(b.polynomial(b.mul(s, s), kLog2Of), s);
-  // The exponent is small.
-  exponent = arith::SIToFPOp::create(
-      b, b.f64(), arith::TruncIOp::create(b, b.i32(), exponent));
   log = b.add(exponent, log);
   Value infinity = b.number(kInfinity);
   log = b.select(b.compare(Pred::OEQ, x, b.number(0)), b.number64(-kInfinity),
@@ -55,8 +48,7 @@ static Value buildPowerOf(MathBuilder &b, Value x, Value y) {
   Value exponent = b.mul(b.widen(y), log2Of(b, x));
   exponent = b.clamp(exponent, b.number64(-200), b.number64(200));
   Rounded n = round64(b, exponent);
-  Value power = b.fromBits(
-      b.shiftLeft(b.addI(n.number, b.integer64(1023)), b.integer64(52)));
+  Value power = b.power2Of64(n.number);
   return b.narrow(b.mul(b.polynomial(b.sub(exponent, n.n), kPower), power));
 }
 

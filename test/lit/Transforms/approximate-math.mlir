@@ -53,12 +53,12 @@ func.func @halves(%x: vector<4xf16>, %y: bf16) -> (vector<4xf16>, bf16) {
 
 // What libm computes.
 // CHECK-LABEL: func.func @stay
-// CHECK: math.exp %{{.*}} : f64
+// CHECK: math.sin %{{.*}} : f64
 // CHECK: arith.remf %{{.*}} : f64
 // CHECK: math.cbrt %{{.*}} : f32
 // CHECK: math.exp %{{.*}} : vector<[4]xf32>
 func.func @stay(%x: f64, %y: f32, %z: vector<[4]xf32>) -> (f64, f64, f32, vector<[4]xf32>) {
-  %0 = math.exp %x : f64
+  %0 = math.sin %x : f64
   %1 = arith.remf %x, %x : f64
   %2 = math.cbrt %y : f32
   %3 = math.exp %z : vector<[4]xf32>
@@ -76,6 +76,16 @@ func.func @inverse(%x: f32, %y: vector<8xf32>) -> (f32, f32, f32, f32, f32, vect
   %4 = math.atanh %x : f32
   %5 = math.atan2 %y, %y : vector<8xf32>
   return %0, %1, %2, %3, %4, %5 : f32, f32, f32, f32, f32, vector<8xf32>
+}
+
+// CHECK-LABEL: func.func @doubles
+// CHECK-NOT: math.{{exp|log}}
+// CHECK: arith.shli %{{.*}} : vector<4xi64>
+// CHECK: return
+func.func @doubles(%x: vector<4xf64>) -> (vector<4xf64>, vector<4xf64>) {
+  %0 = math.exp %x : vector<4xf64>
+  %1 = math.log %x : vector<4xf64>
+  return %0, %1 : vector<4xf64>, vector<4xf64>
 }
 
 // With `fast`, signs of zeros do not matter, but for the arithmetic that a
@@ -120,7 +130,7 @@ func.func @fast_sum(%x: memref<?xf32>, %y: memref<f32>) -> f32 {
 }
 
 // Where the processor multiplies by a power of 2 in one instruction, vectors of
-// 16 numbers need no other steps.
+// 16 numbers, or 8 doubles, need no other steps.
 // SCALEF-LABEL: func.func @scale
 // SCALEF: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
 // SCALEF-NOT: arith.shli
@@ -130,6 +140,15 @@ func.func @fast_sum(%x: memref<?xf32>, %y: memref<f32>) -> f32 {
 func.func @scale(%x: vector<16xf32>) -> vector<16xf32> {
   %0 = math.exp %x : vector<16xf32>
   return %0 : vector<16xf32>
+}
+
+// SCALEF-LABEL: func.func @scale_double
+// SCALEF: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.pd.512"({{.*}}) : (vector<8xf64>, vector<8xf64>, vector<8xf64>, i8, i32) -> vector<8xf64>
+// SCALEF-NOT: arith.shli
+// SCALEF: return
+func.func @scale_double(%x: vector<8xf64>) -> vector<8xf64> {
+  %0 = math.exp %x : vector<8xf64>
+  return %0 : vector<8xf64>
 }
 
 // Others stay as they are.
