@@ -17,6 +17,7 @@
 #include "relax-mlir/Transforms/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -130,6 +131,7 @@ static Function findFunction(Operation *op) {
       .Case([](math::TanOp) { return buildUnary<buildTan>; })
       .Case([](math::TanhOp) { return buildUnary<buildTanh>; })
       .Case([](math::PowFOp) { return buildBinary<buildPow>; })
+      .Case([](arith::RemFOp) { return buildBinary<buildRemainder>; })
       .Default(Function());
 }
 
@@ -249,7 +251,10 @@ struct RelaxApproximateMathPass
     bool hasScalef = target.has("avx512f");
     SmallVector<Operation *> ops;
     getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (findApproximation(op))
+      // Devices have their own remainder, and not all have doubles.
+      bool stays =
+          isa<arith::RemFOp>(op) && op->getParentOfType<gpu::LaunchOp>();
+      if (!stays && findApproximation(op))
         ops.push_back(op);
     });
     // From the last on: what takes another one in needs no code of that.

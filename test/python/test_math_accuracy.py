@@ -287,6 +287,50 @@ def test_doubles_are_within_1_ulp(name: str) -> None:
     assert (same | (distance < np.spacing(np.abs(nearest)))).all()
 
 
+def _check_division(x: np.ndarray, y: np.ndarray) -> None:
+    bb = relax.BlockBuilder()
+    params = [relax.Var(name, relax.TensorStructInfo(("n",), "float32")) for name in "xy"]
+    with bb.function("main", params):
+        bb.emit_func_output((op.floor_divide(*params), op.floor_mod(*params)))
+    results = relax.VirtualMachine(relax.compile(bb))["main"](x, y)
+    quotient, rest = map(np.from_dlpack, results)
+    np.testing.assert_array_equal(quotient, np.floor_divide(x, y))
+    np.testing.assert_array_equal(rest, np.mod(x, y))
+    np.testing.assert_array_equal(np.signbit(rest), np.signbit(np.mod(x, y)))
+
+
+# Those from 2^23 on are computed in another way, with all that are in one vector.
+@pytest.mark.parametrize("largest", [1.0, 2.0**12, 2.0**23, 2.0**24, 2.0**60, 2.0**200])
+def test_remainders_are_exact(largest: float) -> None:
+    rng = np.random.default_rng(0)
+    sizes = np.ldexp(rng.uniform(0.5, 1, 20000), -100 if largest > 2.0**60 else 1)
+    y = (sizes * rng.choice([-1, 1], sizes.size)).astype(np.float32)
+    counts = np.exp2(rng.uniform(-1, np.log2(largest), y.size))
+    # Multiples of the divisor, what is next to them, and all between.
+    x = (np.where(rng.random(y.size) < 0.5, np.rint(counts), counts) * y).astype(np.float32)
+    x = np.where(rng.random(y.size) < 0.3, np.nextafter(x, np.float32(0)), x)
+    _check_division(x, y)
+
+
+def test_remainders_of_tiny_numbers_are_exact() -> None:
+    x, y = (np.random.default_rng(0).integers(-2000, 2000, (2, 1000)) * 2.0**-149).astype("f4")
+    _check_division(x, np.where(y == 0, np.float32(1), y))
+
+
+@pytest.mark.parametrize("lanes", [1, 3, 16, 40])
+def test_one_large_quotient_among_small_ones(lanes: int) -> None:
+    x = np.array([3e38, 0.5, -7e7, np.inf, 1.0, np.nan, -0.0], np.float32)
+    body = f"""%small = arith.constant dense<0.5> : vector<{lanes}xf32>
+    %by = arith.constant dense<0.3> : vector<{lanes}xf32>
+    %v = vector.insert %a, %small[{lanes - 1}] : f32 into vector<{lanes}xf32>
+    %w = arith.remf %v, %by : vector<{lanes}xf32>
+    %r = vector.extract %w[{lanes - 1}] : f32 from vector<{lanes}xf32>"""
+    actual = _run(body, x)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(actual, np.fmod(x, np.float32(0.3)))
+    assert np.signbit(actual[-1])
+
+
 def test_errors_are_measured() -> None:
     one = np.float32(1)
     actual = np.array([1, np.nextafter(one, np.float32(2)), 2**-149, 0, np.inf, np.nan, 0.0, -0.0])

@@ -457,12 +457,13 @@ def RelaxApproximateMathPass
     of numbers and vectors of `f32` into arithmetic that is less than 4 units in
     the last place from the exact value, for all numbers: those that are not
     normal, infinities and NaN, too. Those of `f16` and `bf16` are computed in
-    `f32`. Of `f64`, `exp`, `expm1`, `log` and `log1p` become
+    `f32`. `arith.remf` is exact. Of `f64`, `exp`, `expm1`, `log` and `log1p` become
     arithmetic, and all other ones are left for libm.
 
     Example: `math.exp %x : vector<16xf32>` becomes some 25 operations of `arith`
     on such vectors. `math.sin`, `cos` and `tan` become an `scf.if` for vectors with
-    an element of at least 2^24.
+    an element of at least 2^24, `arith.remf` for those with a quotient of at least
+    2^23.
 
     With `fast`, LLVM may compute the sums and products that loops accumulate in
     another order and ignore the signs of zeros, and `exp`, `exp2`, `erf`, `powf`,

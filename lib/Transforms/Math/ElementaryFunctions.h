@@ -59,6 +59,8 @@ Value buildAtan(MathBuilder &b, Value x);
 Value buildAtan2(MathBuilder &b, Value y, Value x);
 
 Value buildPow(MathBuilder &b, Value x, Value y);
+/// What is left of x by a division whose quotient is rounded towards 0: exact.
+Value buildRemainder(MathBuilder &b, Value x, Value y);
 
 /// Of doubles.
 Value buildExpOfDouble(MathBuilder &b, Value x);

@@ -88,6 +88,39 @@ func.func @doubles(%x: vector<4xf64>) -> (vector<4xf64>, vector<4xf64>) {
   return %0, %1 : vector<4xf64>, vector<4xf64>
 }
 
+// The remainder of small quotients is a difference of doubles; that of large
+// ones takes ten of them.
+// CHECK-LABEL: func.func @remainder
+// CHECK: %[[QUOTIENT:.*]] = arith.divf {{.*}} : vector<8xf32>
+// CHECK: %[[WHOLE:.*]] = math.trunc %[[QUOTIENT]] : vector<8xf32>
+// CHECK: %[[LARGE:.*]] = arith.cmpf oge, %[[WHOLE]]
+// CHECK: %[[ANY:.*]] = vector.reduction <or>, %[[LARGE]]
+// CHECK: scf.if %[[ANY]] -> (vector<8xf64>)
+// CHECK-COUNT-10: math.trunc {{.*}} : vector<8xf64>
+// CHECK: } else {
+// CHECK-NOT: math.trunc
+// CHECK-NOT: arith.divf
+// CHECK: math.copysign
+func.func @remainder(%x: vector<8xf32>, %y: vector<8xf32>) -> vector<8xf32> {
+  %0 = arith.remf %x, %y : vector<8xf32>
+  return %0 : vector<8xf32>
+}
+
+// Devices have their own.
+// CHECK-LABEL: func.func @remainder_on_device
+// CHECK: arith.remf %{{.*}} : f32
+func.func @remainder_on_device(%x: memref<f32>) {
+  %c1 = arith.constant 1 : index
+  gpu.launch blocks(%a, %b, %c) in (%d = %c1, %e = %c1, %f = %c1)
+             threads(%g, %h, %i) in (%j = %c1, %k = %c1, %l = %c1) {
+    %0 = memref.load %x[] : memref<f32>
+    %1 = arith.remf %0, %0 : f32
+    memref.store %1, %x[] : memref<f32>
+    gpu.terminator
+  }
+  return
+}
+
 // With `fast`, signs of zeros do not matter, but for the arithmetic that a
 // function is made of, and powers take no doubles.
 // CHECK-LABEL: func.func @fast
