@@ -20,6 +20,8 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::relax {
@@ -80,6 +82,34 @@ static Value matchGelu(Operation *op) {
         return x;
   }
   return {};
+}
+
+/// The function of float32 that an operation computes in doubles, and rounds,
+/// of a number that `x` becomes: a power of 2, or a logarithm to base 2 or 10.
+static Function matchOtherBase(Operation *op, Value &x) {
+  auto narrow = dyn_cast<arith::TruncFOp>(op);
+  if (!narrow)
+    return nullptr;
+  auto exp = narrow.getIn().getDefiningOp<math::ExpOp>();
+  Value value = exp ? exp.getOperand() : narrow.getIn();
+  auto product = value.getDefiningOp<arith::MulFOp>();
+  APFloat number(0.0);
+  if (!product || !getElementTypeOrSelf(value.getType()).isF64() ||
+      !matchPattern(product.getRhs(), m_ConstantFloat(&number)))
+    return nullptr;
+  double factor = number.convertToDouble();
+  auto log = product.getLhs().getDefiningOp<math::LogOp>();
+  Value wide = log ? log.getOperand() : product.getLhs();
+  auto extended = wide.getDefiningOp<arith::ExtFOp>();
+  if (!extended || extended.getIn().getType() != narrow.getType() ||
+      !getElementTypeOrSelf(narrow.getType()).isF32())
+    return nullptr;
+  x = extended.getIn();
+  if (exp && !log && factor == M_LN2)
+    return buildUnary<buildExp2>;
+  if (exp || !log || (factor != 1 / M_LN2 && factor != 1 / M_LN10))
+    return nullptr;
+  return factor == 1 / M_LN2 ? buildUnary<buildLog2> : buildUnary<buildLog10>;
 }
 
 /// Whether a value is only used rounded to bf16.
@@ -166,6 +196,9 @@ static Approximation findApproximation(Operation *op) {
     return {isRoundedToBF16(op->getResult(0)) ? buildUnary<buildShortGelu>
                                               : buildUnary<buildGelu>,
             {x}};
+  Value x;
+  if (Function function = matchOtherBase(op, x))
+    return {function, {x}};
   return {findFunction(op), op->getOperands()};
 }
 
@@ -259,7 +292,10 @@ struct RelaxApproximateMathPass
     });
     // From the last on: what takes another one in needs no code of that.
     for (Operation *op : llvm::reverse(ops)) {
-      if (op->use_empty()) {
+      SmallPtrSet<Operation *, 2> users(op->user_begin(), op->user_end());
+      if (llvm::all_of(users, isOpTriviallyDead)) {
+        for (Operation *user : users)
+          user->erase();
         op->erase();
         continue;
       }

@@ -463,7 +463,8 @@ def RelaxApproximateMathPass
     Example: `math.exp %x : vector<16xf32>` becomes some 25 operations of `arith`
     on such vectors. `math.sin`, `cos` and `tan` become an `scf.if` for vectors with
     an element of at least 2^24, `arith.remf` for those with a quotient of at least
-    2^23.
+    2^23. A power of 2 or a logarithm to base 2 or 10 that is computed in `f64`, by
+    a factor, and rounded to `f32` is computed in `f32`.
 
     With `fast`, LLVM may compute the sums and products that loops accumulate in
     another order and ignore the signs of zeros, and `exp`, `exp2`, `erf`, `powf`,

@@ -121,6 +121,38 @@ func.func @remainder_on_device(%x: memref<f32>) {
   return
 }
 
+// What is computed in doubles for the sake of powers of the base.
+// CHECK-LABEL: func.func @other_base
+// CHECK-NOT: math.
+// CHECK-NOT: arith.truncf
+// CHECK: return
+func.func @other_base(%x: f32) -> (f32, f32, f32) {
+  %log2 = arith.constant 0.69314718055994529 : f64
+  %per_log2 = arith.constant 1.4426950408889634 : f64
+  %per_log10 = arith.constant 0.43429448190325176 : f64
+  %0 = arith.extf %x : f32 to f64
+  %1 = math.log %0 : f64
+  %2 = arith.mulf %1, %per_log2 : f64
+  %3 = arith.truncf %2 : f64 to f32
+  %4 = arith.mulf %1, %per_log10 : f64
+  %5 = arith.truncf %4 : f64 to f32
+  %6 = arith.mulf %0, %log2 : f64
+  %7 = math.exp %6 : f64
+  %8 = arith.truncf %7 : f64 to f32
+  return %3, %5, %8 : f32, f32, f32
+}
+
+// CHECK-LABEL: func.func @natural_base
+// CHECK: arith.truncf %{{.*}} : f64 to f32
+func.func @natural_base(%x: f32) -> f32 {
+  %factor = arith.constant 1.4426950408889634 : f64
+  %0 = arith.extf %x : f32 to f64
+  %1 = arith.mulf %0, %factor : f64
+  %2 = math.exp %1 : f64
+  %3 = arith.truncf %2 : f64 to f32
+  return %3 : f32
+}
+
 // With `fast`, signs of zeros do not matter, but for the arithmetic that a
 // function is made of, and powers take no doubles.
 // CHECK-LABEL: func.func @fast
