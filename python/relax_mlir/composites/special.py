@@ -34,6 +34,19 @@ _ERFC = (
     0.0017589334773601224, 0.008824938548396902, -0.009872689362109494,
     -0.046895610230904286, 0.047343306841817756, 0.6726432239776554, -0.6717940840566918,
 )  # fmt: skip
+# Of erfc(x) exp(x^2) / t by the same up to 10.1, where erfc is more than 0 in float32: the largest
+# relative error is the least, 3e-9.
+_SHORT_ERFC = (
+    3.444618414505385e-05, -3.504427513689734e-05, -0.00028084166115149856,
+    0.00042534174281172454, 0.001516416436061263, -0.003240348771214485, -0.010748271830379963,
+    0.018221158534288406, 0.13973543047904968, 0.34358033537864685, 0.5107913613319397,
+)  # fmt: skip
+# Of sin(pi x) / x by x^2 up to 1/2: the largest relative error is the least, 3e-19.
+_SINE = (
+    7.694727910685418e-07, -2.190318548305919e-05, 0.00046629968879996004, -0.007370430478768394,
+    0.08214588656989333, -0.5992645293187383, 2.550164039877294, -5.167712780049969,
+    3.141592653589793,
+)  # fmt: skip
 # Of lgamma and digamma, over 1 / x^2 (DLMF 5.11.1, 5.11.2).
 _STIRLING = (1 / 156, -691 / 360360, 1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12)
 _DIGAMMA = (1 / 12, -691 / 32760, 1 / 132, -1 / 240, 1 / 252, -1 / 120, 1 / 12)
@@ -57,12 +70,14 @@ def _over(value: float, x: ir.Value) -> ir.Value:
     return op.divide(_f64(value), x)
 
 
-@_in_float64
 def erfc(x: ir.Value) -> ir.Value:
     """Return 1 - erf(x), to the last bits where that is small."""
-    size = op.abs(x)
-    tail = op.multiply(_scaled_erfc(size), op.exp(op.negative(op.multiply(size, size))))
-    return op.where(op.less(x, _f64(0)), op.subtract(_f64(2), tail), tail)
+    dtype = x.type.dtype
+    wide = cast(x, "float64")
+    size = op.abs(wide)
+    scaled = (_scaled_erfc if dtype == "float64" else _short_scaled_erfc)(size)
+    tail = op.multiply(scaled, op.exp(op.negative(op.multiply(size, size))))
+    return cast(op.where(op.less(wide, _f64(0)), op.subtract(_f64(2), tail), tail), dtype)
 
 
 @_in_float64
@@ -73,10 +88,24 @@ def erfcx(x: ir.Value) -> ir.Value:
     return op.where(op.less(x, _f64(0)), other, scaled)
 
 
-def _scaled_erfc(x: ir.Value) -> ir.Value:
+def _argument_of_erfc(x: ir.Value) -> tuple[ir.Value, ir.Value]:
     t = _over(1, op.add(_f64(1), op.multiply(x, _f64(0.5))))
-    argument = op.subtract(op.multiply(_f64(2), t), _f64(1))
+    return t, op.subtract(op.multiply(_f64(2), t), _f64(1))
+
+
+def _scaled_erfc(x: ir.Value) -> ir.Value:
+    t, argument = _argument_of_erfc(x)
     return op.multiply(t, op.exp(polynomial(argument, _ERFC)))
+
+
+def _short_scaled_erfc(x: ir.Value) -> ir.Value:
+    """Return 24 bits: of the higher terms, less are enough."""
+    t, argument = _argument_of_erfc(x)
+    higher = polynomial(cast(argument, "float32"), _SHORT_ERFC[:-2])
+    total = cast(higher, "float64")
+    for coefficient in _SHORT_ERFC[-2:]:
+        total = op.add(op.multiply(total, argument), _f64(coefficient))
+    return op.multiply(t, total)
 
 
 def _shifted(x: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value, ir.Value]:
@@ -105,8 +134,13 @@ def _sum_of(x: ir.Value, term: _Function) -> ir.Value:
 
 
 def _to_nearest(x: ir.Value) -> ir.Value:
-    """Return how far numbers are from integers, times pi."""
-    return op.multiply(_f64(math.pi), op.subtract(x, op.round(x)))
+    """Return how far numbers are from integers."""
+    return op.subtract(x, op.round(x))
+
+
+def _sin_pi(x: ir.Value) -> ir.Value:
+    """Return sin(pi x) of numbers up to 1/2."""
+    return op.multiply(x, polynomial(op.multiply(x, x), _SINE))
 
 
 @_in_float64
@@ -118,10 +152,12 @@ def lgamma(x: ir.Value) -> ir.Value:
     main = op.subtract(op.multiply(op.subtract(z, _f64(0.5)), op.log(z)), z)
     total = op.add(op.add(main, _f64(0.5 * math.log(2 * math.pi))), series)
     factors = [op.add(y, _f64(i)) if i else y for i in range(_SHIFT)]
-    product = op.log(functools.reduce(op.multiply, factors))
-    total = op.where(is_small, op.subtract(total, product), total)
-    reflected = op.subtract(op.log(_over(math.pi, op.abs(op.sin(_to_nearest(x))))), total)
-    total = op.where(is_negative, reflected, total)
+    product = op.where(is_small, functools.reduce(op.multiply, factors), _f64(1))
+    # One logarithm of what is taken from the sum, and of what that is taken from.
+    reflection = _over(math.pi, op.abs(_sin_pi(_to_nearest(x))))
+    log = op.log(op.where(is_negative, op.multiply(product, reflection), product))
+    total = op.subtract(total, log)
+    total = op.where(is_negative, op.negative(total), total)
     return op.where(op.isinf(x), _f64(math.inf), total)
 
 
@@ -135,7 +171,9 @@ def digamma(x: ir.Value) -> ir.Value:
     total = op.subtract(op.subtract(op.log(z), op.multiply(inverse, _f64(0.5))), series)
     total = op.where(is_small, op.subtract(total, _sum_of(y, lambda one: _over(1, one))), total)
     angle = _to_nearest(x)
-    reflected = op.subtract(total, _over(math.pi, op.tan(angle)))
+    cosine = _sin_pi(op.subtract(_f64(0.5), op.abs(angle)))
+    cotangent = op.divide(op.multiply(_f64(math.pi), cosine), _sin_pi(angle))
+    reflected = op.subtract(total, cotangent)
     is_pole = op.equal(angle, _f64(0))
     return op.where(is_negative, op.where(is_pole, _f64(math.nan), reflected), total)
 
@@ -150,7 +188,7 @@ def trigamma(x: ir.Value) -> ir.Value:
     total = op.add(op.add(inverse, op.multiply(square, _f64(0.5))), series)
     before = _sum_of(y, lambda one: _over(1, op.multiply(one, one)))
     total = op.where(is_small, op.add(total, before), total)
-    sine = op.sin(_to_nearest(x))
+    sine = _sin_pi(_to_nearest(x))
     reflected = op.subtract(_over(math.pi**2, op.multiply(sine, sine)), total)
     return op.where(is_negative, reflected, total)
 
