@@ -100,8 +100,10 @@ def truncated_remainder(x: ir.Value, y: ir.Value) -> ir.Value:
         return op.floor_mod(x, y)
     if dtype.startswith("int"):
         return op.subtract(x, op.multiply(op.divide(x, y), y))
-    rest = op.floor_mod(op.abs(x), op.abs(y))
-    return op.where(op.less(x, number(0, dtype)), op.negative(rest), rest)
+    zero, size = number(0, dtype), op.floor_mod(op.abs(x), op.abs(y))
+    rest = op.where(op.less(x, zero), op.negative(size), size)
+    # The sign is that of x, which may be -0.
+    return op.where(op.equal(size, zero), op.multiply(x, zero), rest)
 
 
 def is_negative(x: ir.Value) -> ir.Value:

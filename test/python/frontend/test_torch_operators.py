@@ -253,6 +253,13 @@ def test_numbers_that_are_none(exec_mode: str) -> None:
     check(functions, SPECIAL)
 
 
+def test_remainders_have_the_sign_of_the_dividend() -> None:
+    x = torch.tensor([0.0, -0.0, -6.0, -1.0, 6.0, 7.5])
+    functions: Functions = {"fmod": lambda x: torch.fmod(x, 3.0)}
+    (rest,) = load(from_exported_program(export(functions, (x,))))(x)
+    np.testing.assert_array_equal(np.signbit(rest.numpy()), np.signbit(x.numpy()))
+
+
 def test_functions_of_float32_have_all_digits() -> None:
     functions = named(torch, "digamma", "erfc", "exp2", "lgamma", "log2", "log10")
     x = torch.cat([torch.linspace(-12, 12, 20001), SPECIAL])

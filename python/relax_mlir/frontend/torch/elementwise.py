@@ -18,6 +18,7 @@ from ...composites.arithmetic import (
     integer_power,
     is_negative,
     log1p,
+    truncated_remainder,
 )
 from ...core.dtypes import dtype_name
 from .registry import Converter, Graph, cast, converts, dtype_of, is_float, number, operand
@@ -192,12 +193,7 @@ def _div(graph: Graph, x: Any, y: Any, rounding_mode: str | None = None) -> ir.V
 
 @converts("fmod.Tensor", "fmod.Scalar")
 def _fmod(graph: Graph, x: Any, y: Any) -> ir.Value:
-    x, y = cast(x, graph.dtype), cast(y, graph.dtype)
-    if not is_float(graph.dtype):
-        return op.subtract(x, op.multiply(op.divide(x, y), y))
-    # The remainder has the sign of the dividend.
-    size = op.floor_mod(op.abs(x), op.abs(y))
-    return op.where(op.less(x, number(0, graph.dtype)), op.negative(size), size)
+    return truncated_remainder(cast(x, graph.dtype), cast(y, graph.dtype))
 
 
 @converts("fmax.default", "fmin.default")
