@@ -11,10 +11,11 @@
 // of weights. Windows are never materialized (no im2col), and strides are free.
 //
 // A task computes some rows of some output channels. It copies the rows of the
-// image that it needs to scratch memory, with padding: row by row, and within a
-// row channel by channel, so that what a tile reads of a row of the window
-// stays in the L1 cache. Panels of weights stay in the L2 cache while they are
-// reused over rows.
+// image that it needs to scratch memory, with padding beside them: row by row,
+// and within a row channel by channel, so that what a tile reads of a row of
+// the window stays in the L1 cache. Rows of a window that are outside of the
+// image are skipped, and so are columns where they are far apart. Panels of
+// weights stay in the L2 cache while they are reused over rows.
 //
 // Where windows are one element (pointwise), all pixels of an image are one row
 // of it, which is read in place unless words are made of it. The last tile of a
@@ -75,6 +76,27 @@ struct Grouping {
   int64_t columnSteps;  // of a row of the window
 };
 
+/// The elements of a window along one dimension that are in the image.
+struct Taps {
+  Value begin, end;
+
+  static Taps all(IndexBuilder &b, int64_t count) {
+    return {b.index(0), b.index(count)};
+  }
+  /// Of windows the first and the last of which are the windows `first` and
+  /// `last` of a dimension of `size` elements.
+  static Taps findInside(IndexBuilder &b, const Window &window, Value first,
+                         Value last, Value size) {
+    Value zero = b.index(0), padding = b.index(window.padding);
+    auto count = [&](Value elements) {
+      return b.ceilDiv(b.max(elements, zero), b.index(window.dilation));
+    };
+    Value before = b.sub(padding, b.mul(last, window.stride));
+    Value inside = b.sub(b.add(size, padding), b.mul(first, window.stride));
+    return {count(before), b.min(count(inside), b.index(window.size))};
+  }
+};
+
 /// Tasks that there should be for each of several threads.
 constexpr int64_t kTasksOfThread = 4;
 
@@ -94,6 +116,7 @@ private:
     Value column, columns; // of the result
     Value panel, panels;   // of weights
     Value source, origin;  // the copy, or the image, and its place there
+    Value skipped, copied; // rows before those of the copy, and their number
     Value sums;            // of a tile
   };
 
@@ -107,12 +130,14 @@ private:
     return parts.l2Bytes / 2 * 8 / bits;
   }
   void emitTask(IndexBuilder &b, Value index);
+  void findCopiedRows(IndexBuilder &b, Task &task);
   void copyRows(IndexBuilder &b, const Task &task);
   void storeCells(IndexBuilder &b, const Task &task, Value cells, Value cell);
   void emitTile(IndexBuilder &b, const Task &task, Value panel, Value row,
                 Value column);
   SmallVector<Value> computeSums(IndexBuilder &b, const Task &task, Value from,
-                                 Value panel, Value part, Value count);
+                                 Value panel, Value part, Value count,
+                                 const Taps &tapRows, const Taps &tapColumns);
   void finish(IndexBuilder &b, const Task &task, const ConvPlace &place,
               ArrayRef<Value> sums, Value skipped);
 
@@ -120,6 +145,13 @@ private:
   bool isFlat() const { return parts.isPointwise() && parts.countPixels() > 0; }
   /// Whether the image is read where it is.
   bool isInPlace() const { return isFlat() && !parts.words; }
+  /// Whether windows may have rows outside of the image, or a tile of windows
+  /// columns.
+  bool skipsRows() const { return parts.isPadded && parts.rows.size > 1; }
+  bool skipsColumns() const {
+    return parts.isPadded && !parts.hasColumnsInside() &&
+           columnStrip.reach > tile.pixels * columnStrip.stride;
+  }
   int64_t roundedPixels() const {
     return llvm::alignTo(tile.pixels, tile.lanes);
   }
@@ -191,9 +223,14 @@ void DirectConv::divide(IndexBuilder &b) {
     return divideRow(b);
   Value room = b.floorDiv(b.index(countRoom()), b.atLeastOne(rowSize));
   Value edge = b.index(rowStrip.reach);
+  if (skipsRows())
+    edge = b.min(edge, height);
   Value most = b.add(b.floorDiv(b.max(b.sub(room, edge), b.index(0)),
                                 b.index(rowStrip.stride)),
                      1);
+  // Rows that are far apart are worth more memory than the cache has.
+  if (rowStrip.dilation > 1)
+    most = b.max(most, b.floorDiv(edge, b.index(2)));
   Value wanted =
       b.ceilDiv(b.countTasks(threads, kTasksOfThread), b.atLeastOne(batch));
   Value limit = b.floorDiv(outHeight, b.index(2 * rowStrip.reach));
@@ -280,7 +317,8 @@ void DirectConv::emitTask(IndexBuilder &b, Value index) {
     task.source = image;
     task.origin = b.mul(task.batch, rowSize);
   } else {
-    Value cells = b.mul(rowStrip.size(b, task.rows), rowSize);
+    findCopiedRows(b, task);
+    Value cells = b.mul(task.copied, rowSize);
     task.source = allocate(element, b.mul(cells, grouping.cellSize));
     task.origin = zero;
     copyRows(b, task);
@@ -303,6 +341,19 @@ void DirectConv::storeCells(IndexBuilder &b, const Task &task, Value cells,
     cells = vector::BitCastOp::create(b, type, cells);
   vector::StoreOp::create(b, cells, task.source,
                           b.mul(cell, grouping.cellSize));
+}
+
+void DirectConv::findCopiedRows(IndexBuilder &b, Task &task) {
+  task.skipped = b.index(0);
+  task.copied = rowStrip.size(b, task.rows);
+  if (!skipsRows())
+    return;
+  Value first = b.sub(b.mul(task.row, parts.rows.stride),
+                      b.index(rowStrip.padding));
+  Value begin = b.max(first, b.index(0));
+  Value end = b.min(b.add(first, task.copied), height);
+  task.skipped = b.sub(begin, first);
+  task.copied = b.max(b.sub(end, begin), b.index(0));
 }
 
 /// Copies what windows of the rows of a task have of the image, channel by
@@ -330,9 +381,9 @@ void DirectConv::copyRows(IndexBuilder &b, const Task &task) {
   if (known <= kMostPrepared * tile.lanes)
     for (int64_t j = 0; j < known; j += tile.lanes)
       loads.push_back(prepare(b, b.index(j)));
-  Value first =
-      b.sub(b.mul(task.row, parts.rows.stride), b.index(rowStrip.padding));
-  Value rows = rowStrip.size(b, task.rows);
+  Value first = b.add(
+      b.sub(b.mul(task.row, parts.rows.stride), b.index(rowStrip.padding)),
+      task.skipped);
   auto copyCells = [&](IndexBuilder &b, const RowLoader::Load &load, Value row,
                        Value channel, Value cell) {
     Value cells = grouping.cellSize > 1
@@ -351,9 +402,11 @@ void DirectConv::copyRows(IndexBuilder &b, const Task &task) {
   };
   Value channels = b.index(grouping.channelCells);
   b.loop(zero, channels, 1, [&](IndexBuilder &b, Value channel) {
-    b.loop(zero, rows, 1, [&](IndexBuilder &b, Value i) {
+    b.loop(zero, task.copied, 1, [&](IndexBuilder &b, Value i) {
       Value row = b.add(first, b.mul(i, rowStrip.step));
       Value to = b.add(b.mul(i, rowSize), b.mul(channel, stripWidth));
+      if (skipsRows())
+        return copyRow(b, b.add(from, b.mul(row, width)), channel, to);
       Value isInside = b.isInside(row, height);
       b.branch(
           isInside,
@@ -376,15 +429,28 @@ void DirectConv::emitTile(IndexBuilder &b, const Task &task, Value panel,
     // Behind the last pixel may be the end of memory.
     first = b.min(column, b.sub(outWidth, b.index(tile.pixels)));
   Value begin = isInPlace() ? first : b.sub(first, task.column);
-  Value from = b.add(b.mul(b.mul(row, rowStrip.stride), rowSize),
+  Value copiedRow = b.mul(row, rowStrip.stride);
+  if (skipsRows())
+    copiedRow = b.sub(copiedRow, task.skipped);
+  Value from = b.add(b.mul(copiedRow, rowSize),
                      b.mul(begin, columnStrip.stride));
+  Taps tapRows = Taps::all(b, parts.rows.size);
+  Taps tapColumns = Taps::all(b, grouping.columnSteps);
+  if (skipsRows()) {
+    Value window = b.add(task.row, row);
+    tapRows = Taps::findInside(b, parts.rows, window, window, height);
+  }
+  if (skipsColumns())
+    tapColumns = Taps::findInside(b, parts.columns, column,
+                                  b.add(column, tile.pixels - 1), width);
   Value group = b.rem(task.batch, b.index(parts.groups));
   Value whole = b.add(b.mul(group, panels), panel);
   Value tiles = b.ceilDiv(task.columns, b.index(tile.pixels));
   Value part = b.add(b.mul(row, tiles), b.floorDiv(b.sub(column, task.column),
                                                    b.index(tile.pixels)));
-  SmallVector<Value> sums = computeSums(b, task, b.add(task.origin, from),
-                                        whole, part, b.mul(task.rows, tiles));
+  SmallVector<Value> sums =
+      computeSums(b, task, b.add(task.origin, from), whole, part,
+                  b.mul(task.rows, tiles), tapRows, tapColumns);
   ConvPlace place;
   place.image = b.floorDiv(task.batch, b.index(parts.groups));
   place.pixel = b.add(b.mul(b.add(task.row, row), outWidth), column);
@@ -401,12 +467,12 @@ void DirectConv::emitTile(IndexBuilder &b, const Task &task, Value panel,
 /// The sums of pixels x vectors, pixel by pixel. The first window begins at
 /// `from`. Meanwhile, a part of the next panel comes into the cache: each tile
 /// of the task fetches as much, `part` of `count`.
-SmallVector<Value> DirectConv::computeSums(IndexBuilder &b, const Task &task,
-                                           Value from, Value panel, Value part,
-                                           Value count) {
+SmallVector<Value>
+DirectConv::computeSums(IndexBuilder &b, const Task &task, Value from,
+                        Value panel, Value part, Value count,
+                        const Taps &tapRows, const Taps &tapColumns) {
   int64_t rows = parts.rows.size, columns = grouping.columnSteps;
   int64_t channels = tile.channels() * parts.wordSize();
-  Value zero = b.index(0);
   Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(sumsType));
   int64_t panelSize = rows * columns * grouping.channelCells * channels;
   Value weightBegin = b.mul(panel, panelSize);
@@ -436,6 +502,9 @@ SmallVector<Value> DirectConv::computeSums(IndexBuilder &b, const Task &task,
     std::swap(outerSize, innerSize);
     std::swap(outerStep, innerStep);
   }
+  Taps outerTaps = parts.hasColumnsInside()
+                       ? Taps::all(b, grouping.channelCells)
+                       : tapColumns;
   int64_t steps = IndexBuilder::countSteps(tile.pixels * tile.vectors);
   SmallVector<Value> inits(tile.pixels * tile.vectors, zeros);
   auto addRow = [&](IndexBuilder &b, Value i, ValueRange carried) {
@@ -450,9 +519,9 @@ SmallVector<Value> DirectConv::computeSums(IndexBuilder &b, const Task &task,
             return step(b, b.add(pixel, inner, innerStep), k, inner, carried);
           });
     };
-    return b.reduce(zero, b.index(outerSize), 1, carried, addOuter);
+    return b.reduce(outerTaps.begin, outerTaps.end, 1, carried, addOuter);
   };
-  return b.reduce(zero, b.index(rows), 1, inits, addRow);
+  return b.reduce(tapRows.begin, tapRows.end, 1, inits, addRow);
 }
 
 /// Sums of a channel lie together in the result, so the tile is transposed. The
