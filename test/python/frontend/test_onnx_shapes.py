@@ -219,6 +219,24 @@ def test_embeddings_of_positions() -> None:
     check(model, *feeds)
 
 
+def test_square_of_a_number_of_positions() -> None:
+    # side = int(len(positions) ** 0.5); positions.reshape(1, side, side, -1)
+    model = graph("""(float[2, 3] x) => (float[1, s, t, 2] y) {
+      count = Constant<value = float {9.0}>()
+      half = Constant<value = float {0.5}>()
+      root = Pow(count, half)
+      side = Cast<to = 7>(root)
+      zero = Constant<value = int64[1] {0}>()
+      one = Constant<value = int64[1] {1}>()
+      rest = Constant<value = int64[1] {-1}>()
+      row = Unsqueeze(side, zero)
+      wanted = Concat<axis = 0>(one, row, row, rest)
+      wide = Concat<axis = 0>(x, x, x)
+      y = Reshape(wide, wanted)
+    }""")
+    check(model, {"x": random(2, 3)})
+
+
 def test_slices_up_to_computed_places() -> None:
     # A table of positions, cut to the length of the input; and all but the first half.
     model = graph("""(float[b, s, 8] x, float[1, 32, 8] table)

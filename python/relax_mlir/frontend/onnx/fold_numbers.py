@@ -217,6 +217,14 @@ def _square_root(_: Node, x: np.ndarray) -> np.ndarray:
     return unfolded() if x.dtype == object else np.asarray(np.sqrt(x))
 
 
+@folds("Pow")
+def _power(_: Node, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Of floats: positions are reshaped to the square root of their number."""
+    if x.dtype.kind != "f" or y.dtype == object:
+        raise NotFoldedError
+    return np.asarray(np.power(x, y.astype(x.dtype)), x.dtype)
+
+
 @folds("Floor", "Ceil", "Round")
 def _round(node: Node, x: np.ndarray) -> np.ndarray:
     if x.dtype == object:
