@@ -348,8 +348,8 @@ void DirectConv::findCopiedRows(IndexBuilder &b, Task &task) {
   task.copied = rowStrip.size(b, task.rows);
   if (!skipsRows())
     return;
-  Value first = b.sub(b.mul(task.row, parts.rows.stride),
-                      b.index(rowStrip.padding));
+  Value first =
+      b.sub(b.mul(task.row, parts.rows.stride), b.index(rowStrip.padding));
   Value begin = b.max(first, b.index(0));
   Value end = b.min(b.add(first, task.copied), height);
   task.skipped = b.sub(begin, first);
@@ -432,8 +432,8 @@ void DirectConv::emitTile(IndexBuilder &b, const Task &task, Value panel,
   Value copiedRow = b.mul(row, rowStrip.stride);
   if (skipsRows())
     copiedRow = b.sub(copiedRow, task.skipped);
-  Value from = b.add(b.mul(copiedRow, rowSize),
-                     b.mul(begin, columnStrip.stride));
+  Value from =
+      b.add(b.mul(copiedRow, rowSize), b.mul(begin, columnStrip.stride));
   Taps tapRows = Taps::all(b, parts.rows.size);
   Taps tapColumns = Taps::all(b, grouping.columnSteps);
   if (skipsRows()) {
@@ -467,10 +467,10 @@ void DirectConv::emitTile(IndexBuilder &b, const Task &task, Value panel,
 /// The sums of pixels x vectors, pixel by pixel. The first window begins at
 /// `from`. Meanwhile, a part of the next panel comes into the cache: each tile
 /// of the task fetches as much, `part` of `count`.
-SmallVector<Value>
-DirectConv::computeSums(IndexBuilder &b, const Task &task, Value from,
-                        Value panel, Value part, Value count,
-                        const Taps &tapRows, const Taps &tapColumns) {
+SmallVector<Value> DirectConv::computeSums(IndexBuilder &b, const Task &task,
+                                           Value from, Value panel, Value part,
+                                           Value count, const Taps &tapRows,
+                                           const Taps &tapColumns) {
   int64_t rows = parts.rows.size, columns = grouping.columnSteps;
   int64_t channels = tile.channels() * parts.wordSize();
   Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(sumsType));

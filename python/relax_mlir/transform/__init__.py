@@ -80,6 +80,7 @@ from .run_codegen import RunCodegen
 from .schedule import ApplySchedule
 from .smooth_quant import SmoothQuant
 from .split_before_permute_dims import SplitBeforePermuteDims
+from .split_dilated_conv2d import SplitDilatedConv2D
 from .symbols import AttachGlobalSymbol, NormalizeGlobalVar
 from .transpose_weights import TransposeQuantizedWeights
 from .update_vdevice import UpdateVDevice
@@ -145,6 +146,7 @@ __all__ = [
     "Sequential",
     "SmoothQuant",
     "SplitBeforePermuteDims",
+    "SplitDilatedConv2D",
     "SplitLayoutRewritePreproc",
     "ToMixedPrecision",
     "TopologicalSort",
