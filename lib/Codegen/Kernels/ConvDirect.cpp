@@ -143,6 +143,10 @@ private:
 
   /// Whether the pixels of an image are one row.
   bool isFlat() const { return parts.isPointwise() && parts.countPixels() > 0; }
+  /// Whether the result is one row of windows, as over one dimension.
+  bool isOneRow() const {
+    return parts.rows.size == 1 && getConstantIntValue(outHeight) == 1;
+  }
   /// Whether the image is read where it is.
   bool isInPlace() const { return isFlat() && !parts.words; }
   /// Whether windows may have rows outside of the image, or a tile of windows
@@ -219,7 +223,7 @@ void DirectConv::setTaskColumns(IndexBuilder &b, Value columns, Value blocks) {
 /// window has are worth copying its edges.
 void DirectConv::divide(IndexBuilder &b) {
   threads = countThreads(b);
-  if (isFlat())
+  if (isFlat() || isOneRow())
     return divideRow(b);
   Value room = b.floorDiv(b.index(countRoom()), b.atLeastOne(rowSize));
   Value edge = b.index(rowStrip.reach);
@@ -241,9 +245,12 @@ void DirectConv::divide(IndexBuilder &b) {
 
 /// Divides the one row that there is. In place tasks share nothing, and panels
 /// come first, since their weights are what most of the memory has. Tasks that
-/// make words of the same pixels do so again.
+/// copy the same pixels do so again: they are worth it where they have more
+/// tiles than that.
 void DirectConv::divideRow(IndexBuilder &b) {
-  constexpr int64_t kLeastTiles = 4;
+  int64_t leastTiles = std::max<int64_t>(
+      4, llvm::divideCeil(2 * columnStrip.reach,
+                          tile.pixels * columnStrip.stride));
   rowBlocks = taskRows = b.index(1);
   Value tiles = b.ceilDiv(outWidth, b.index(tile.pixels)), blocks;
   Value wanted =
@@ -253,10 +260,11 @@ void DirectConv::divideRow(IndexBuilder &b) {
     taskPanels = b.divideEvenly(b.index(panels), panelBlocks);
     blocks = b.min(b.ceilDiv(wanted, panelBlocks), tiles);
   } else {
-    int64_t most =
-        std::max<int64_t>(countRoom() / grouping.channelCells / tile.pixels, 1);
+    int64_t most = std::max<int64_t>(countRoom() / grouping.channelCells /
+                                         (tile.pixels * columnStrip.stride),
+                                     isFlat() ? 1 : leastTiles);
     Value several =
-        b.shareEvenly(b.floorDiv(tiles, b.index(kLeastTiles)), threads);
+        b.shareEvenly(b.floorDiv(tiles, b.index(leastTiles)), threads);
     blocks = b.max(b.ceilDiv(tiles, b.index(most)), b.min(wanted, several));
   }
   Value size = b.mul(b.divideEvenly(tiles, blocks), tile.pixels);
@@ -371,7 +379,8 @@ void DirectConv::copyRows(IndexBuilder &b, const Task &task) {
   RowLoader loader(image, width, columnStrip.step, getZeros(tile.lanes));
   Value zeros = getZeros(tile.lanes * grouping.cellSize);
   auto prepare = [&](IndexBuilder &b, Value j) {
-    Value column = b.sub(b.mul(b.add(task.column, j), columnStrip.step),
+    Value element = b.add(b.mul(task.column, columnStrip.stride), j);
+    Value column = b.sub(b.mul(element, columnStrip.step),
                          b.index(columnStrip.padding));
     return loader.prepare(b, column, b.index(tile.lanes),
                           /*isInside=*/Value());
