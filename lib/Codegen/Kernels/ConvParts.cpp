@@ -233,11 +233,28 @@ ConvTile ConvParts::chooseTile(const TargetModel &target,
 }
 
 /// Transformed inputs leave three eighths of the second level of the cache to
-/// weights and sums.
+/// weights and sums. Where few tiles fit, weights would be read again for each
+/// of many blocks: then only the inputs of one place of all tiles are in the
+/// cache at a time, which are written to memory, and read for each panel.
 int64_t ConvParts::getMostTiles(const Winograd &winograd) const {
-  int64_t channels = llvm::alignTo(inChannels, blocking.lanes);
-  int64_t bytes = winograd.size() * winograd.size() * channels * 4;
-  return std::max<int64_t>(l2Bytes * 5 / 8 / bytes, 1);
+  constexpr int64_t kPanel = 64;
+  constexpr double kLeastGain = 0.4;
+  int64_t size = llvm::alignTo(inChannels, blocking.lanes) * 4;
+  int64_t room = l2Bytes * 5 / 8, places = winograd.size() * winograd.size();
+  int64_t most = std::max<int64_t>(room / (places * size), 1);
+  if (ShapedType::isDynamic(getWidth()) || ShapedType::isDynamic(getHeight()))
+    return most;
+  int64_t tiles = llvm::divideCeil(getWidth(), winograd.outputs()) *
+                  llvm::divideCeil(getHeight(), winograd.outputs());
+  int64_t more = std::clamp<int64_t>(room / size, most, std::max(tiles, most));
+  // In inputs of a tile.
+  auto countWeights = [&](int64_t most) {
+    return double(llvm::divideCeil(tiles, most)) * outChannels;
+  };
+  double inputs = double(tiles) * (1 + llvm::divideCeil(outChannels, kPanel));
+  bool isWorthIt =
+      countWeights(more) + inputs < kLeastGain * countWeights(most);
+  return isWorthIt ? more : most;
 }
 
 /// Products of vectors take a unit of time each. Other work on an element of a

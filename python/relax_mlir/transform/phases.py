@@ -94,7 +94,7 @@ def _foldings(options: CompileOptions) -> list[Pass]:
         passes.append(FakeQuantizationToInteger(has_byte_convolutions=is_direct, worthwhile=True))
     passes += [ConvertLayout(layouts), ExpandConv1D(), FoldBatchnormToConv2D()]
     passes += [MergeConvBranches(), FlattenConv3D()]
-    if options.winograd and options.precision == "f32" and not options.device:
+    if options.winograd and not options.device:
         passes.append(SplitDilatedConv2D())
     if options.fuse and options.combine_matmuls:
         # It puts constants together, which is left to do then.

@@ -28,6 +28,8 @@ FORMS = {
     "several-tasks": ((32, 256, 3, 3), PADDED, ("h", "w")),
     "small-tiles": ((64, 64, 3, 3), PADDED, (7, 7)),
     "small-tiles-tail": ((64, 64, 3, 3), PADDED, (6, 5)),
+    # Weights are read once, and inputs are larger than the cache.
+    "many-inputs": ((32, 2048, 3, 3), PADDED, (28, 26)),
 }
 # Around sizes of tiles and of vectors of pixels.
 sizes = st.one_of(st.integers(1, 18), st.sampled_from([23, 24, 25, 31, 32, 33, 63, 64, 65]))

@@ -68,7 +68,7 @@ def test_phases_are_images(exec_mode, size, dilation, padding, batch):
 
 @pytest.mark.parametrize(
     ("options", "splits"),
-    [({}, True), ({"winograd": False}, False), ({"precision": "bf16"}, False)],
+    [({}, True), ({"winograd": False}, False), ({"precision": "bf16"}, True)],
 )
 def test_compilation_splits_for_the_algorithm_of_winograd(tmp_path, options, splits):
     mod = program(weights(16, 16, 3, 3), (1, 16, 28, 28), padding=2, dilation=2)
