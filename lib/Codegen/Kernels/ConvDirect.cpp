@@ -248,9 +248,9 @@ void DirectConv::divide(IndexBuilder &b) {
 /// copy the same pixels do so again: they are worth it where they have more
 /// tiles than that.
 void DirectConv::divideRow(IndexBuilder &b) {
-  int64_t leastTiles = std::max<int64_t>(
-      4, llvm::divideCeil(2 * columnStrip.reach,
-                          tile.pixels * columnStrip.stride));
+  int64_t leastTiles =
+      std::max<int64_t>(4, llvm::divideCeil(2 * columnStrip.reach,
+                                            tile.pixels * columnStrip.stride));
   rowBlocks = taskRows = b.index(1);
   Value tiles = b.ceilDiv(outWidth, b.index(tile.pixels)), blocks;
   Value wanted =
@@ -380,8 +380,8 @@ void DirectConv::copyRows(IndexBuilder &b, const Task &task) {
   Value zeros = getZeros(tile.lanes * grouping.cellSize);
   auto prepare = [&](IndexBuilder &b, Value j) {
     Value element = b.add(b.mul(task.column, columnStrip.stride), j);
-    Value column = b.sub(b.mul(element, columnStrip.step),
-                         b.index(columnStrip.padding));
+    Value column =
+        b.sub(b.mul(element, columnStrip.step), b.index(columnStrip.padding));
     return loader.prepare(b, column, b.index(tile.lanes),
                           /*isInside=*/Value());
   };
