@@ -28,16 +28,22 @@ from .signatures import param_names
 PRODUCTS = frozenset({*CONVOLUTIONS, "relax.matmul", "relax.attention"})
 #: Those whose result has the data type of `out_dtype`, in which they sum up.
 _WITH_OUT_DTYPE = frozenset({*CONVOLUTIONS, "relax.matmul"})
+#: Those that only move elements: they are the same of rounded ones.
+_MOVES = frozenset(
+    {
+        *("relax.broadcast_to", "relax.concat", "relax.expand_dims", "relax.flatten"),
+        *("relax.permute_dims", "relax.reshape", "relax.split", "relax.squeeze"),
+        *("relax.stack", "relax.strided_slice", "relax.dynamic_strided_slice"),
+    }
+)
 #: Those that are computed of 16 bits where all operands have 16 bits.
 _FOLLOWING = frozenset(
     {
         *ELEMENTWISE,
         *POOLS,
-        *("relax.broadcast_to", "relax.concat", "relax.expand_dims", "relax.flatten"),
-        *("relax.layout_transform", "relax.permute_dims", "relax.reshape", "relax.split"),
-        *("relax.squeeze", "relax.stack", "relax.meshgrid", "relax.strided_slice"),
-        *("relax.dynamic_strided_slice", "relax.resize2d", "relax.layer_norm"),
-        *("relax.group_norm", "relax.instance_norm", "relax.rms_norm"),
+        *_MOVES,
+        *("relax.layout_transform", "relax.meshgrid", "relax.pad", "relax.resize2d"),
+        *("relax.layer_norm", "relax.group_norm", "relax.instance_norm", "relax.rms_norm"),
     }
 )
 
@@ -59,7 +65,8 @@ class ToMixedPrecision:
     `out_dtype`. Operations on elements, pools, normalizations and those that only move elements
     follow: they are computed of 16 bits where all of their operands have them, and of `float32`
     otherwise. All others, such as `softmax` and sums, get the operands that they had. Values that
-    only products read are kept in 16 bits. The types of results of functions stay.
+    only products read, as they are or moved, are kept in 16 bits. The types of results of functions
+    stay.
 
     Parameters
     ----------
@@ -334,10 +341,17 @@ def _find_needs(operations: Sequence[ir.Operation], policy: _Policy) -> dict[ir.
             require(found.operands[0], fields)
         else:
             need = _LOW if policy.of(found) == "always" else _FULL
+            if found.name in _MOVES and _is_low(needs.get(found.results[0], _UNKNOWN)):
+                need = _LOW
             for user in walk(found):
                 for value in user.operands:
                     require(value, need)
     return needs
+
+
+def _is_low(need: _Need) -> bool:
+    """Say whether 16 bits of all that there is are enough."""
+    return all(map(_is_low, need)) if isinstance(need, list) else need == _LOW
 
 
 def _fields(need: _Need, count: int) -> list[_Need]:

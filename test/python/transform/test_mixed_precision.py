@@ -62,6 +62,33 @@ def test_products_and_what_follows_them():
     ]
 
 
+def test_what_only_products_read_is_cast_before_it_is_moved():
+    """Fewer bits are moved, and each element is rounded once."""
+
+    def write(bb, x, w):
+        whole = bb.emit(op.exp(x))
+        parts = bb.emit(op.split(bb.emit(op.permute_dims(whole)), 2))
+        first, second = (bb.emit(op.get_item(parts, i)) for i in range(2))
+        joined = bb.emit(op.concat([second, first], 1))
+        return op.matmul(joined, w)
+
+    mod = ToMixedPrecision()(program(write, tensor("x", 4, 8), tensor("w", 8, 8)))
+    assert steps(mod)[1:] == [
+        *("exp:f32", "astype:f16", "permute_dims:f16", "split:f16", "get_item:f16"),
+        *("get_item:f16", "concat:f16", "matmul:f32"),
+    ]
+
+
+def test_what_others_read_is_moved_as_it_is():
+    def write(bb, x, w):
+        turned = bb.emit(op.permute_dims(bb.emit(op.exp(x))))
+        product = bb.emit(op.matmul(turned, w))
+        return op.add(product, bb.emit(op.sin(turned)))
+
+    mod = ToMixedPrecision()(program(write, tensor("x", 8, 8), tensor("w", 8, 8)))
+    assert steps(mod)[1:4] == ["exp:f32", "permute_dims:f32", "astype:f16"]
+
+
 def test_sums_of_16_bits_need_no_casts_between():
     def write(bb, x, w):
         y = bb.emit(op.nn.relu(bb.emit(op.matmul(x, w))))
