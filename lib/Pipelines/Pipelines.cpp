@@ -166,6 +166,8 @@ static void buildOutline(OpPassManager &pm, const CompileOptions &options) {
 /// Modes of execution differ from here on, in what calls kernels: of which some
 /// return a status since the phase before.
 static void buildLLVM(OpPassManager &pm, const CompileOptions &options) {
+  // As in the phase before, which what comes here may not have gone through.
+  pm.addNestedPass<func::FuncOp>(createRelaxWidenBoolMemrefsPass());
   if (options.execMode == ExecMode::Bytecode)
     pm.addPass(createRelaxMakeKernelEntriesPass());
   pm.addPass(createRelaxConvertToLLVMPass({options.profile}));

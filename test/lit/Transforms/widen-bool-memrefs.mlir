@@ -1,4 +1,5 @@
 // RUN: relax-opt %s -relax-widen-bool-memrefs | FileCheck %s
+// RUN: relax-opt %s -relax-phase-llvm -o %t.llvm
 
 // CHECK-LABEL: func.func @negate(
 // CHECK-SAME: %[[X:.*]]: memref<?xi8>, %[[Y:.*]]: memref<?xi8>, %[[Z:.*]]: memref<?xf32>
