@@ -108,6 +108,14 @@ static bool isCandidate(func::FuncOp kernel) {
          });
 }
 
+/// Whether it is known that there is nothing to compute.
+static bool hasNoElements(func::FuncOp kernel) {
+  return llvm::all_of(kernel.getResultTypes(), [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && llvm::is_contained(tensor.getShape(), 0);
+  });
+}
+
 /// The type of a parameter in memory; Booleans take a byte.
 static Type convertType(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
@@ -231,6 +239,9 @@ struct RelaxEmitKernelsPass
       RelaxDialect::ScheduleAttrHelper(&getContext()).removeAttr(kernel);
       return success();
     }
+    // A device would divide indices by sizes of 0; loops of none are no launch.
+    if (isOnDevice && !schedule && hasNoElements(kernel))
+      return success();
     ArrayRef<KernelClass> tried = classes;
     if (schedule) {
       const KernelClass *asked =

@@ -561,6 +561,19 @@ void KernelMapper::loadInside() {
       op->erase();
 }
 
+/// Erases operations that are known to have no iterations: they do nothing, and
+/// indices would be divided by a size of 0.
+static void eraseEmptyLoops(func::FuncOp kernel) {
+  SmallVector<linalg::LinalgOp> empty;
+  kernel.walk([&](linalg::LinalgOp op) {
+    if (op->getNumResults() == 0 &&
+        llvm::is_contained(op.getStaticLoopRanges(), 0))
+      empty.push_back(op);
+  });
+  for (linalg::LinalgOp op : empty)
+    op.erase();
+}
+
 LogicalResult KernelMapper::map() {
   if (!kernel.getBody().hasOneBlock())
     return kernel.emitOpError() << "expected one block in a kernel of a device";
@@ -570,7 +583,10 @@ LogicalResult KernelMapper::map() {
     op.emitOpError() << "expected operands in memory: run bufferization before";
     return WalkResult::interrupt();
   });
-  if (onTensors.wasInterrupted() || failed(normalize()))
+  if (onTensors.wasInterrupted())
+    return failure();
+  eraseEmptyLoops(kernel);
+  if (failed(normalize()))
     return failure();
   if (needsOneThread())
     return launchAtOnce();
