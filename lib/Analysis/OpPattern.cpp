@@ -299,15 +299,29 @@ static bool reducesInnermost(linalg::LinalgOp op) {
       utils::IteratorType::reduction);
 }
 
+BlockArgument mlir::relax::findSlicedParameter(tensor::ExtractSliceOp slice) {
+  if (slice.getSourceType().getRank() != slice.getType().getRank() ||
+      !slice.hasUnitStride() ||
+      llvm::any_of(slice.getStaticOffsets(), ShapedType::isDynamic))
+    return {};
+  return dyn_cast<BlockArgument>(slice.getSource());
+}
+
+std::optional<int64_t> mlir::relax::findSourceAxis(tensor::ExpandShapeOp expand,
+                                                   int64_t axis) {
+  for (auto [source, axes] : llvm::enumerate(expand.getReassociationIndices()))
+    if (ArrayRef(axes) == ArrayRef(axis))
+      return source;
+  return std::nullopt;
+}
+
 /// Whether an operation only expands a parameter, or is a slice of one from a
 /// known place on, or collapses what is returned.
 static bool isViewOfParameter(Operation &op) {
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
     return isa<BlockArgument>(expand.getSrc());
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
-    return isa<BlockArgument>(slice.getSource()) && slice.hasUnitStride() &&
-           slice.getSourceType().getRank() == slice.getType().getRank() &&
-           llvm::none_of(slice.getStaticOffsets(), ShapedType::isDynamic);
+    return bool(findSlicedParameter(slice));
   return isa<tensor::CollapseShapeOp>(op) && op.hasOneUse() &&
          isa<func::ReturnOp>(*op.user_begin());
 }

@@ -44,10 +44,8 @@ static std::optional<Axis> findSizeSource(Axis axis) {
   if (auto cast = dyn_cast_or_null<tensor::CastOp>(op))
     return Axis(cast.getSource(), number);
   if (auto expand = dyn_cast_or_null<tensor::ExpandShapeOp>(op))
-    for (auto [source, axes] :
-         llvm::enumerate(expand.getReassociationIndices()))
-      if (ArrayRef(axes) == ArrayRef(number))
-        return Axis(expand.getSrc(), source);
+    if (std::optional<int64_t> source = findSourceAxis(expand, number))
+      return Axis(expand.getSrc(), *source);
   return std::nullopt;
 }
 

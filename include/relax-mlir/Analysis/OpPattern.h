@@ -16,6 +16,11 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
+namespace mlir::tensor {
+class ExpandShapeOp;
+class ExtractSliceOp;
+} // namespace mlir::tensor
+
 namespace mlir::relax {
 
 /// The kinds of kernels, with the numbers of TVM: an output element is made of
@@ -61,6 +66,15 @@ bool isCheap(linalg::LinalgOp op);
 /// Whether an operation gives each element as it is, read at another place: its
 /// dimensions are permuted.
 bool isPermutation(linalg::LinalgOp op);
+
+/// The parameter that a slice is of, where it has no gaps and begins at a known
+/// place, so that it is read where it lies; null otherwise.
+BlockArgument findSlicedParameter(tensor::ExtractSliceOp slice);
+
+/// The axis of the source that an axis of an expanded tensor is; nothing where
+/// it is a part of one.
+std::optional<int64_t> findSourceAxis(tensor::ExpandShapeOp expand,
+                                      int64_t axis);
 
 /// The properties of a kernel on tensors that fusion relies on.
 class KernelFacts {

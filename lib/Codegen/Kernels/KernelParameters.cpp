@@ -8,6 +8,8 @@
 
 #include "KernelParameters.h"
 
+#include "relax-mlir/Analysis/OpPattern.h"
+
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -21,11 +23,10 @@ static std::pair<BlockArgument, int64_t> findAxis(Value tensor, int64_t axis) {
   if (!type || axis < 0 || axis >= type.getRank())
     return {};
   if (auto expand = tensor.getDefiningOp<tensor::ExpandShapeOp>()) {
-    for (auto [source, axes] :
-         llvm::enumerate(expand.getReassociationIndices()))
-      if (ArrayRef(axes) == ArrayRef(axis))
-        return {dyn_cast<BlockArgument>(expand.getSrc()), source};
-    return {};
+    std::optional<int64_t> source = findSourceAxis(expand, axis);
+    if (!source)
+      return {};
+    return {dyn_cast<BlockArgument>(expand.getSrc()), *source};
   }
   return {dyn_cast<BlockArgument>(tensor), axis};
 }

@@ -10,6 +10,8 @@
 
 #include "VectorBody.h"
 
+#include "relax-mlir/Analysis/OpPattern.h"
+
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -97,7 +99,8 @@ std::optional<View> View::find(Value tensor) {
                  : std::nullopt;
   }
   auto slice = tensor.getDefiningOp<tensor::ExtractSliceOp>();
-  auto param = dyn_cast<BlockArgument>(slice ? slice.getSource() : tensor);
+  auto param =
+      slice ? findSlicedParameter(slice) : dyn_cast<BlockArgument>(tensor);
   if (!param)
     return std::nullopt;
   SmallVector<ReassociationIndices, 4> axes;
@@ -106,10 +109,6 @@ std::optional<View> View::find(Value tensor) {
   std::optional<View> view = make(param, type, axes);
   if (!slice)
     return view;
-  if (slice.getSourceType().getRank() != type.getRank() ||
-      !slice.hasUnitStride() ||
-      llvm::any_of(slice.getStaticOffsets(), ShapedType::isDynamic))
-    return std::nullopt;
   view->offsets.assign(slice.getStaticOffsets().begin(),
                        slice.getStaticOffsets().end());
   for (int64_t axis = 0; axis < type.getRank(); ++axis)
