@@ -280,12 +280,16 @@ static bool canBeMerged(func::FuncOp kernel) {
          });
 }
 
-/// Whether each operation of a body also exists on vectors.
-static bool hasVectorBody(linalg::LinalgOp op) {
+/// Whether each operation of a body also exists on vectors, but for reads of
+/// parameters where `mayRead`.
+static bool hasVectorBody(linalg::LinalgOp op, bool mayRead = false) {
   return op->getNumRegions() == 1 && op->getRegion(0).hasOneBlock() &&
          llvm::all_of(op->getRegion(0).front().without_terminator(),
-                      [](Operation &inner) {
+                      [mayRead](Operation &inner) {
+                        auto read = dyn_cast<tensor::ExtractOp>(inner);
                         return isa<arith::ConstantOp, linalg::IndexOp>(inner) ||
+                               (mayRead && read &&
+                                isa<BlockArgument>(read.getTensor())) ||
                                (OpTrait::hasElementwiseMappableTraits(&inner) &&
                                 inner.getNumResults() == 1);
                       });
@@ -350,6 +354,8 @@ KernelFacts::KernelFacts(func::FuncOp kernel)
     hasReduction |= !linalgOp.isAllParallelLoops();
     usesIndices |= linalgOp.hasIndexSemantics();
     isVectorizable &= hasVectorBody(linalgOp) && reducesInnermost(linalgOp);
+    isGather |= linalgOp.isAllParallelLoops() && readsInBody(linalgOp) &&
+                hasVectorBody(linalgOp, /*mayRead=*/true);
     isCheap &= relax::isCheap(linalgOp);
     if (!isa<linalg::FillOp>(op)) {
       ++count;
@@ -357,8 +363,10 @@ KernelFacts::KernelFacts(func::FuncOp kernel)
     }
   }
   isVectorizable &= hasOnlyViews;
+  isOneNest = hasOnlyLoops && count == 1;
+  isGather &= isOneNest;
   isCollapsed &= hasOnlyViews && kernel.getNumResults() == 1;
-  if (!hasOnlyLoops || count != 1 || kernel.getNumResults() != 1 ||
+  if (!isOneNest || kernel.getNumResults() != 1 ||
       getWriter(0) != elementwise || readsInBody(elementwise))
     elementwise = {};
   collectReads();

@@ -31,8 +31,8 @@
 // The epilogue of a product does not end with a conversion to wider elements,
 // such as a dequantization, that its consumer can do: there is less to write.
 //
-// Some kernels have no vectorized loops: gathers and scatters, and those of
-// parts of tensors. They only take cheap producers.
+// Some kernels have no vectorized loops: scatters, and those of parts of
+// tensors. They only take cheap producers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -522,7 +522,10 @@ bool Partitioner::isUniform(const Group &group) const {
     });
   };
   return all([](const KernelFacts &facts) { return facts.isVectorizable; }) ||
-         all([](const KernelFacts &facts) { return facts.isCheap; });
+         all([](const KernelFacts &facts) { return facts.isCheap; }) ||
+         all([](const KernelFacts &facts) {
+           return facts.isGather || (facts.isCheap && facts.isOneNest);
+         });
 }
 
 LogicalResult Partitioner::run() {

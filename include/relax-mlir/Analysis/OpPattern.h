@@ -96,6 +96,10 @@ public:
   /// bodies that can be computed on vectors, reductions innermost, and
   /// whether what it computes of an element is cheap.
   bool isVectorizable = false, isCheap = false;
+  /// Whether it is one nest of loops, but for fills, over parameters, and
+  /// whether that could be computed on vectors but for elements that it reads
+  /// at computed indices.
+  bool isOneNest = false, isGather = false;
   /// Whether a body asks where it is, and whether a tensor holds Booleans.
   bool usesIndices = false, hasBooleans = false;
   /// Its only linalg operation but for fills, where that runs over parallel

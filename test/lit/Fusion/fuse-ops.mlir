@@ -235,3 +235,21 @@ relax.func @bindings(%x: !x) -> !x {
   %2 = relax.sin %1 : (!x) -> !x
   relax.return %2 : !x
 }
+
+// -----
+
+// A sum of rows at computed places reads them where they are.
+!rows = !relax.tensor<[b, 32, 256], f32>
+
+// CHECK-LABEL: relax.func @bags
+// CHECK: relax.dataflow
+// CHECK-NEXT: relax.call @fused_take_sum(%w, %x)
+// CHECK-NEXT: relax.output
+relax.func @bags(%w: !relax.tensor<[9999, 256], f32>, %x: !relax.tensor<[b, 32], i64>) -> !relax.tensor<[b, 256], f32> {
+  %0 = relax.dataflow -> !relax.tensor<[b, 256], f32> {
+    %1 = relax.take %w, %x {axis = 0 : i64} : (!relax.tensor<[9999, 256], f32>, !relax.tensor<[b, 32], i64>) -> !rows
+    %2 = relax.sum %1 {axis = array<i64: 1>} : (!rows) -> !relax.tensor<[b, 256], f32>
+    relax.output %2 : !relax.tensor<[b, 256], f32>
+  }
+  relax.return %0 : !relax.tensor<[b, 256], f32>
+}
