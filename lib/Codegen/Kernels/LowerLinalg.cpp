@@ -8,7 +8,8 @@
 //
 // Lowers, after bufferization, the operations of kernels that no class matched:
 // to loops over vectors where there is a GenericPlan, and to scalar loops
-// otherwise. The outermost loop of either is parallel.
+// otherwise. The outermost loop of either is parallel. Copies of parts of
+// memory that bufferization has made are such operations, too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,6 +22,7 @@
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -145,6 +147,20 @@ static LogicalResult lowerToVectors(RewriterBase &rewriter, linalg::LinalgOp op,
   return result;
 }
 
+/// Whole buffers are copied by `memcpy`, parts of them by loops.
+static void lowerCopy(RewriterBase &rewriter, memref::CopyOp copy) {
+  auto isWhole = [](Value memref) {
+    auto type = dyn_cast<MemRefType>(memref.getType());
+    return !type || type.getLayout().isIdentity();
+  };
+  if (isWhole(copy.getSource()) && isWhole(copy.getTarget()))
+    return;
+  rewriter.setInsertionPoint(copy);
+  linalg::makeMemRefCopyOp(rewriter, copy.getLoc(), copy.getSource(),
+                           copy.getTarget());
+  rewriter.eraseOp(copy);
+}
+
 namespace {
 struct RelaxLowerLinalgPass
     : relax::impl::RelaxLowerLinalgPassBase<RelaxLowerLinalgPass> {
@@ -152,9 +168,11 @@ struct RelaxLowerLinalgPass
 
   void runOnOperation() override {
     TargetModel target = TargetModel::get(getOperation());
+    IRRewriter rewriter(&getContext());
+    getOperation().walk(
+        [&](memref::CopyOp copy) { lowerCopy(rewriter, copy); });
     SmallVector<linalg::LinalgOp> ops;
     getOperation().walk([&](linalg::LinalgOp op) { ops.push_back(op); });
-    IRRewriter rewriter(&getContext());
     for (linalg::LinalgOp op : ops) {
       if (!op.hasPureBufferSemantics())
         continue;

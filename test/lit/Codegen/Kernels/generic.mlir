@@ -143,3 +143,18 @@ func.func @inorder(%x: memref<100xf32>) {
   }
   return
 }
+
+// -----
+
+// Parts of memory are copied by loops, whole buffers at once.
+// CHECK-LABEL: func.func @copies
+// CHECK:         scf.parallel
+// CHECK:           vector.load
+// CHECK:           vector.store
+// CHECK:         memref.copy %{{.*}}, %{{.*}} : memref<4x32xf32> to memref<4x32xf32>
+func.func @copies(%x: memref<4x64xf32>, %part: memref<4x32xf32>, %whole: memref<4x32xf32>) {
+  %from = memref.subview %x[0, 8] [4, 32] [1, 1] : memref<4x64xf32> to memref<4x32xf32, strided<[64, 1], offset: 8>>
+  memref.copy %from, %part : memref<4x32xf32, strided<[64, 1], offset: 8>> to memref<4x32xf32>
+  memref.copy %part, %whole : memref<4x32xf32> to memref<4x32xf32>
+  return
+}
