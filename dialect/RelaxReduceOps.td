@@ -79,7 +79,7 @@ class Relax_ArgReduceOp<string mnemonic, string meaning> : Relax_Operator<mnemon
 def Relax_ArgmaxOp : Relax_ArgReduceOp<"argmax", "largest element">;
 def Relax_ArgminOp : Relax_ArgReduceOp<"argmin", "smallest element">;
 
-// The sums or products of the elements up to each one.
+// What the elements up to each one are together: sums, products, extremes.
 class Relax_ScanOp<string mnemonic, string meaning> : Relax_Operator<mnemonic> {
   let summary = meaning # " of the elements up to each one along an axis";
   let description = [{
@@ -103,6 +103,8 @@ class Relax_ScanOp<string mnemonic, string meaning> : Relax_Operator<mnemonic> {
       "inferScan(location, adaptor.getData(), adaptor.getAxis(), " #
       "adaptor.getDtype(), results)">.definition;
 }
+def Relax_CummaxOp : Relax_ScanOp<"cummax", "the largest">;
+def Relax_CumminOp : Relax_ScanOp<"cummin", "the smallest">;
 def Relax_CumprodOp : Relax_ScanOp<"cumprod", "the product">;
 def Relax_CumsumOp : Relax_ScanOp<"cumsum", "the sum">;
 

@@ -274,10 +274,10 @@ scanByAllThreads(KernelBuilder &b, Value data, Value output, int64_t axis,
 }
 
 namespace {
-/// Writes for each element what those up to it are together. What they are is
-/// of a type that holds any four elements, where there is one: then elements
-/// are put together with their neighbors before, and only every fourth one
-/// waits for the total. Totals are rounded when they are written.
+/// Writes for each element what those up to it are together. Where any order
+/// gives the same, as in a type that holds any four elements, elements are put
+/// together with their neighbors before, and only every fourth one waits for
+/// the total. Totals are rounded when they are written.
 class Scan {
 public:
   /// `add` combines a total with an element, `read` and `write` convert.
@@ -412,9 +412,11 @@ static Type getTotalType(KernelBuilder &b, Type element) {
   return b.accumulatorType(element);
 }
 
+/// Of exact ones, such as extremes, the order in which elements are combined
+/// makes no difference.
 template <typename OpTy>
 static void addScan(LegalizationTable &table, Identity identity,
-                    Combine combine) {
+                    Combine combine, bool isExact = false) {
   table.add<OpTy>([=](KernelBuilder &b, OpTy op, ValueRange inputs,
                       ValueRange outputs) -> KernelResult {
     Type from = tensorType(op.getData()).getDtype();
@@ -422,22 +424,26 @@ static void addScan(LegalizationTable &table, Identity identity,
     Value data = op.getAxis() ? inputs[0] : b.flatten(inputs[0]);
     int64_t axis = getAxis(op.getAxis().value_or(0), b.getRank(data));
     Type element = b.getElementType(outputs[0]);
-    Type type = getTotalType(b, element);
+    Type type = isExact ? element : getTotalType(b, element);
     Type wide = type == element ? to : type;
-    Value start = b.scalars().identity(identity, type);
+    Value start = ScalarBuilder(b, b.getLoc(), to).identity(identity, type);
+    auto add = [&](S s, Value before, Value number) {
+      ScalarBuilder scalars(s, s.getLoc(), to);
+      return combine(scalars, before, number);
+    };
     auto read = [&](S s, Value number) { return s.cast(number, from, wide); };
     if (b.isOnDevice())
       return one(scanByAllThreads(b, data, outputs[0], axis, start,
                                   op.getExclusive(),
                                   [&](S s, Value before, Value number) {
-                                    return combine(s, before, read(s, number));
+                                    return add(s, before, read(s, number));
                                   }));
     auto write = [&](S s, Value total) { return s.narrow(total, element); };
-    bool isWide =
-        !isa<FloatType>(type) || (type != element && !element.isBF16());
-    return one(Scan(b, data, axis, start, combine, read, write,
-                    op.getExclusive(), isWide)
-                   .build(outputs[0]));
+    bool isWide = isExact || !isa<FloatType>(type) ||
+                  (type != element && !element.isBF16());
+    return one(
+        Scan(b, data, axis, start, add, read, write, op.getExclusive(), isWide)
+            .build(outputs[0]));
   });
 }
 
@@ -459,4 +465,10 @@ void mlir::relax::populateReduce(LegalizationTable &table) {
   addScan<CumsumOp>(table, Identity::Zero, sum);
   addScan<CumprodOp>(table, Identity::One,
                      [](S s, Value x, Value y) { return s.mul(x, y); });
+  addScan<CummaxOp>(
+      table, Identity::Lowest,
+      [](S s, Value x, Value y) { return s.max(x, y); }, /*isExact=*/true);
+  addScan<CumminOp>(
+      table, Identity::Highest,
+      [](S s, Value x, Value y) { return s.min(x, y); }, /*isExact=*/true);
 }

@@ -127,7 +127,7 @@ def place(d: Drawer, name: str) -> Value:
     return d.make(name, x, bounds=(0, 40), axis=axis, keepdims=d.chance(0.4))
 
 
-@sampler("cumsum", "cumprod")
+@sampler("cumsum", "cumprod", "cummax", "cummin")
 def scan(d: Drawer, name: str) -> Value:
     x = d.tensor(least=1)
     axis = None if d.chance(0.2) else axis_of(d, x.rank)
@@ -137,6 +137,8 @@ def scan(d: Drawer, name: str) -> Value:
     if name == "cumprod":
         x = d.fit(x, -1.5, 1.5)
         return d.make(name, x, bounds=(-(1.5 ** min(count, 60)), 1.5 ** min(count, 60)), **attrs)
+    if name in ("cummax", "cummin"):
+        return d.make(name, x, bounds=(x.low, x.high), **attrs | {"exclusive": False})
     return d.make(name, x, bounds=(x.low * max(count, 1), x.high * max(count, 1)), **attrs)
 
 

@@ -156,7 +156,18 @@ def draw_attention(d: Drawer) -> Value:
 def draw_generic(d: Drawer) -> Value:
     """Draw operators of the generic route."""
     d.fresh([side(d) for _ in range(d.rng.randint(1, 4))], d.choice(*d.dtypes))
-    names = ["argmax", "argmin", "cumsum", "cumprod", "take", "concat", "flip", "repeat", "tile"]
+    names = [
+        "argmax",
+        "argmin",
+        "cumsum",
+        "cumprod",
+        "cummax",
+        "take",
+        "concat",
+        "flip",
+        "repeat",
+        "tile",
+    ]
     names += ["gather_elements", "gather_nd", "scatter_elements", "scatter_nd", "strided_slice"]
     names += ["one_hot", "layout_transform", "prod", "stack", "quantize", "dequantize", "where"]
     return SAMPLERS[d.choice(*names)](d)

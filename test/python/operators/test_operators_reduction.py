@@ -69,6 +69,14 @@ REDUCTIONS = [
         (*FLOATS[:2], "int64"),
         [("k", "m")],
     ),
+    (
+        "cummax",
+        lambda x: op.cummax(x, -1),
+        lambda x: np.maximum.accumulate(x, -1),
+        (*FLOATS, "int64", "uint8"),
+        [("k", "m")],
+    ),
+    ("cummin-flat", op.cummin, lambda x: np.minimum.accumulate(x.ravel()), FLOATS, [("n", "m")]),
 ]
 
 
@@ -101,6 +109,28 @@ def test_scan_of_blocks_and_the_rest(run, dtype, axis, exclusive):
         sums = run(lambda x: op.cumsum(x, axis, exclusive=exclusive), x, shapes=[("a", "b", "c")])
         wanted = np.cumsum(x, axis, dtype)
         np.testing.assert_array_equal(sums, wanted - x if exclusive else wanted)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("name", ["cummax", "cummin"])
+def test_extremes_of_blocks_and_the_rest(run, name, axis):
+    function = {"cummax": np.maximum, "cummin": np.minimum}[name].accumulate
+    rng = np.random.default_rng(0)
+    for shape in ((2, 7, 37), (1, 3, 16), (3, 2, 15), (2, 0, 3)):
+        x = rng.integers(-9, 9, shape).astype("float32")
+        x[rng.random(shape) < 0.02] = np.nan
+        x[rng.random(shape) < 0.02] = np.inf
+        found = run(lambda x: getattr(op, name)(x, axis), x, shapes=[("a", "b", "c")])
+        np.testing.assert_array_equal(found, function(x, axis))
+
+
+@pytest.mark.parametrize(("name", "first"), [("cummax", 0), ("cummin", 255)])
+def test_extremes_without_the_element_itself(run, name, first):
+    function = {"cummax": np.maximum, "cummin": np.minimum}[name].accumulate
+    x = np.random.default_rng(0).integers(0, 256, (3, 21)).astype("int32")
+    found = run(lambda x: getattr(op, name)(x, 1, "uint8", exclusive=True), x, shapes=[("n", "m")])
+    wanted = np.concatenate([np.full((3, 1), first), function(x, 1)[:, :-1]], 1)
+    np.testing.assert_array_equal(found, wanted.astype("uint8"))
 
 
 def test_scan_of_numbers_that_overflow_together(run, request):

@@ -125,8 +125,9 @@ def _cumulative(x: ir.Value, kind: str, combine: Function, windows: _Windows) ->
 
 def _running(x: ir.Value, kind: str, combine: Function, axis: int) -> ir.Value:
     dtype = dtype_of(x)
-    if kind in ("add", "multiply") and dtype != "bool":
-        return (op.cumsum if kind == "add" else op.cumprod)(x, axis, dtype)
+    scans = {"add": op.cumsum, "multiply": op.cumprod, "maximum": op.cummax, "minimum": op.cummin}
+    if kind in scans and dtype != "bool":
+        return scans[kind](x, axis, dtype)
     extent = ints([shape_of(x)[axis]], "a dimension")[0]
     fill, step = number(identity(kind, dtype), dtype), 1
     # Each step combines what is known of twice as many elements.

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -154,15 +154,25 @@ def _scan_terms(op: Any, args: Args) -> int:
 
 @operator("cumsum", ulps=0.5, backward_error=1, backward_error_per_term=1, terms=_scan_terms)
 def _cumsum(op: Any, args: Args, env: Any) -> Array:
-    return _scan(op, args, np.add)
+    return _scan(op, args, np.add, lambda _: 0)
 
 
 @operator("cumprod", ulps=1, ulps_per_term=2, terms=_scan_terms)
 def _cumprod(op: Any, args: Args, env: Any) -> Array:
-    return _scan(op, args, np.multiply)
+    return _scan(op, args, np.multiply, lambda _: 1)
 
 
-def _scan(op: Any, args: Args, function: np.ufunc) -> Array:
+@operator("cummax", ulps=0)
+def _cummax(op: Any, args: Args, env: Any) -> Array:
+    return _scan(op, args, np.maximum, lowest)
+
+
+@operator("cummin", ulps=0)
+def _cummin(op: Any, args: Args, env: Any) -> Array:
+    return _scan(op, args, np.minimum, highest)
+
+
+def _scan(op: Any, args: Args, function: np.ufunc, identity: Callable[[str], Any]) -> Array:
     axis, dtype = attribute(op, "axis"), attribute(op, "dtype", args[0].dtype)
     data = cast(args[0].data, dtype)
     if axis is None:
@@ -171,12 +181,13 @@ def _scan(op: Any, args: Args, function: np.ufunc) -> Array:
         # Each one counts for the next element; the identity comes first.
         shape = [*data.shape]
         shape[axis] = 1
-        first = np.full(shape, function.identity, data.dtype)
+        first = np.full(shape, identity(dtype), data.dtype)
         last = data.shape[axis]
         data = np.concatenate([first, data], axis)
         data = np.take(data, range(last), axis)
     result = np.asarray(function.accumulate(data, axis=axis, dtype=data.dtype))
-    is_short = is_float(dtype) and dtype not in ("float32", "float64")
+    computes = function in (np.add, np.multiply)
+    is_short = computes and is_float(dtype) and dtype not in ("float32", "float64")
     if is_short and np.any(np.abs(result) >= _LIMIT):
         return _overflowing(np.moveaxis(data, axis, 0), function, axis)
     return result

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import op
+from ...composites.scans import running_extreme
 from ...core.ir import Dim
 from .registry import Contribution, Forward, gradient, no_gradient
 from .shapes import dims_of, number_of, reshaped, zeros_of
@@ -143,6 +144,16 @@ def _cumprod(f: Forward, g: Any) -> list[Contribution]:
     at_first = op.where(is_first, _sum_from(f, g * beside), zeros_of(x))
     slope = _sum_from(f, g * f.result) / op.where(is_zero, op.ones_like(x), x)
     return [_like_operand(f, op.where(is_before, slope, at_first))]
+
+
+@gradient("cummax", "cummin")
+def _running_extreme(f: Forward, g: Any) -> list[Contribution]:
+    if f.attribute("exclusive", False):
+        raise NotImplementedError("extremes without the element itself")
+    axis, x = _scan_axis(f), _flat(f, f.operands[0])
+    _, places = running_extreme(x, axis, f.operation.name == "relax.cummax")
+    total = op.scatter_elements(zeros_of(x), places, g, axis, "add")
+    return [_like_operand(f, total)]
 
 
 no_gradient("gives integers", "argmax argmin")

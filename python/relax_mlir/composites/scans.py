@@ -1,0 +1,76 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the elements up to each one are together, beyond sums and products."""
+
+from __future__ import annotations
+
+from mlir import ir
+
+from .. import op
+from ..core.ir import TensorStructInfo
+from .kernels import add_kernel
+from .tensors import number, product, rank_of, shape_of
+
+# A sum times a power of e that is the largest element so far.
+_LOG_OF_SUMS = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def log_of_running_sums(x_: T.handle, y_: T.handle):
+        outer, n, inner = T.int64(), T.int64(), T.int64()
+        x = T.match_buffer(x_, (outer, n, inner), "{dtype}")
+        y = T.match_buffer(y_, (outer, n, inner), "{dtype}")
+        for k in range(outer):
+            for i in range(T.min(n, T.int64(1))):
+                for j in range(inner):
+                    y[k, i, j] = x[k, i, j]
+            for i in range(n - 1):
+                for j in range(inner):
+                    if x[k, i + 1, j] == y[k, i, j]:
+                        y[k, i + 1, j] = x[k, i + 1, j] + T.{dtype}({log_of_two})
+                    else:
+                        y[k, i + 1, j] = T.max(x[k, i + 1, j], y[k, i, j]) + T.log1p(
+                            T.exp(-T.abs(x[k, i + 1, j] - y[k, i, j]))
+                        )
+"""
+
+
+def running_extreme(x: ir.Value, axis: int, is_largest: bool) -> tuple[ir.Value, ir.Value]:
+    """Return the largest or smallest of the elements up to each one, and its place, as int64.
+
+    Of equal elements the last one counts, and NaN before all numbers.
+
+    Parameters
+    ----------
+    x : mlir.ir.Value
+        Of integers or floats.
+    axis : int
+        Counted from the begin.
+    is_largest : bool
+    """
+    values = (op.cummax if is_largest else op.cummin)(x, axis)
+    is_it = op.equal(x, values)
+    if x.type.dtype.startswith(("float", "bfloat")):
+        is_it = op.logical_or(is_it, op.isnan(x))
+    others = [one for one in range(rank_of(x)) if one != axis]
+    places = op.arange(0, shape_of(x)[axis], 1, "int64")
+    places = op.expand_dims(places, others) if others else places
+    return values, op.cummax(op.where(is_it, places, number(0, "int64")), axis)
+
+
+def log_of_running_sums(x: ir.Value, axis: int) -> ir.Value:
+    """Return logarithms of the sums of `exp` of the elements up to each one.
+
+    Parameters
+    ----------
+    x : mlir.ir.Value
+        Of float32 or float64.
+    axis : int
+        Counted from the begin.
+    """
+    dims, dtype = shape_of(x), x.type.dtype
+    shape = [product(dims[:axis]), dims[axis], product(dims[axis + 1 :])]
+    source = _LOG_OF_SUMS.format(dtype=dtype, log_of_two=0.6931471805599453)
+    kernel = add_kernel(source, f"log_of_running_sums_{dtype}")
+    result = op.call_tir(kernel, [op.reshape(x, shape)], TensorStructInfo(shape, dtype))
+    return op.reshape(result, dims)
