@@ -199,6 +199,9 @@ def transposed(x: ir.Value) -> ir.Value:
 def product_along(x: ir.Value, matrix: np.ndarray, axis: int) -> ir.Value:
     """Return the product of a matrix with one dimension of a tensor.
 
+    Rows whose few elements that are not zero lie next to each other, as those of resampling, are
+    sums of slices; others take a product of matrices.
+
     Parameters
     ----------
     x : mlir.ir.Value
@@ -208,9 +211,41 @@ def product_along(x: ir.Value, matrix: np.ndarray, axis: int) -> ir.Value:
         Counted from the begin.
     """
     last = rank_of(x) - 1
+    begins, width = _bands(matrix)
+    # A term costs as much as so many columns of a product: elements of the last axis are gathered.
+    cost = 20 if axis == last else 6
+    if 0 < width <= _MOST_TERMS and width * cost <= matrix.shape[1]:
+        return _sum_of_bands(x, matrix, axis, begins, width)
     weights = const(np.ascontiguousarray(matrix.T), x.type.dtype)
     if axis == last:
         return op.matmul(x, weights)
     order = [*range(last + 1)]
     order[axis], order[last] = last, axis
     return op.permute_dims(op.matmul(op.permute_dims(x, order), weights), order)
+
+
+_MOST_TERMS = 16
+
+
+def _bands(matrix: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return where as many columns begin in each row that all others are zero, and the number."""
+    count, columns = matrix.shape
+    if not matrix.any():
+        return np.zeros(count, "int64"), min(columns, 1)
+    counts = matrix != 0
+    first = counts.argmax(1)
+    width = int((columns - counts[:, ::-1].argmax(1) - first)[counts.any(1)].max())
+    return np.minimum(first, columns - width), width
+
+
+def _sum_of_bands(
+    x: ir.Value, matrix: np.ndarray, axis: int, begins: np.ndarray, width: int
+) -> ir.Value:
+    shape = [1] * rank_of(x)
+    shape[axis] = len(matrix)
+    terms = []
+    for i in range(width):
+        shares = np.take_along_axis(matrix, begins[:, None] + i, 1).reshape(shape)
+        elements = op.take(x, const((begins + i).astype("int64")), axis)
+        terms.append(op.multiply(elements, const(shares, x.type.dtype)))
+    return functools.reduce(op.add, terms)

@@ -17,6 +17,7 @@ import numpy as np
 from mlir import ir
 
 from ... import op
+from ...composites.tensors import product_along
 from ...core.expr import const
 from ...core.ir import Dim
 from .registry import (
@@ -98,23 +99,18 @@ def _blend(x: ir.Value, place: int, axis: _Axis, mode: str, corners: bool) -> ir
 
 
 def _smooth(x: ir.Value, place: int, axis: _Axis, mode: str, corners: bool) -> ir.Value:
-    """Return the product with weights whose kernel is as wide as elements of the result."""
+    """Return sums with shares whose kernel is as wide as elements of the result."""
     wide = max(1.0, axis.scale)
     base = _linear if mode == "linear" else functools.partial(_cubic, a=-0.5)
-    matrix = np.zeros((axis.size, axis.length))
+    matrix = np.zeros((axis.length, axis.size))
     at = axis.places(corners)
-    for i, center in enumerate(at):
+    for row, center in enumerate(at):
         reach = (1.0 if mode == "linear" else 2.0) * wide
         begin = max(int(center - reach + 1), 0)
         end = min(int(center + reach + 1), axis.size)
         shares = base((np.arange(begin, end) - center) / wide)
-        matrix[begin:end, i] = shares / shares.sum()
-    last, weights = rank_of(x) - 1, const(matrix, dtype_of(x))
-    if place == last:
-        return op.matmul(x, weights)
-    order = list(range(last + 1))
-    order[place], order[last] = last, place
-    return op.permute_dims(op.matmul(op.permute_dims(x, order), weights), order)
+        matrix[row, begin:end] = shares / shares.sum()
+    return product_along(x, matrix, place)
 
 
 _Resize = Callable[[ir.Value, int, _Axis], ir.Value]
