@@ -166,6 +166,14 @@ def bags() -> Functions:
         "rows": lambda w, i, at, by: [
             bag(i.view(-1, 1), w, mode=mode, padding_idx=0) for mode in BAG_MODES
         ],
+        "equal": lambda w, i, at, by: [
+            bag(torch.stack([i, i.flip(0)], 1), w, mode=mode, padding_idx=one)
+            for mode in BAG_MODES
+            for one in (None, 3)
+        ],
+        "equal_and_weighted": lambda w, i, at, by: bag(
+            torch.stack([i, i], 1), w, mode="sum", per_sample_weights=torch.stack([by, -by], 1)
+        ),
         "scaled": lambda w, i, at, by: bag(i, w, at, max_norm=None, scale_grad_by_freq=True),
     }
 

@@ -47,6 +47,10 @@ class _Bags:
         counts = op.not_equal(indices, number(padding, "int64"))
         return _Bags(indices, bag_of, counts, shape_of(offsets)[0])
 
+    def like_indices(self, factors: ir.Value) -> ir.Value:
+        """Return a vector of a number for each index as a tensor of the shape of the indices."""
+        return factors
+
     def combined(self, rows: ir.Value, first: float, how: str) -> ir.Value:
         """Return the rows of each bag together, of indices that count."""
         dtype, after = dtype_of(rows), shape_of(rows)[1:]
@@ -62,23 +66,80 @@ class _Bags:
         return self.combined(op.ones(shape_of(self.indices), dtype), 0, "add")
 
 
+@dataclasses.dataclass(frozen=True)
+class _EqualBags:
+    """Bags of the same number of indices each, which are rows of a matrix.
+
+    Parameters
+    ----------
+    indices : mlir.ir.Value
+        Of the rows of the table.
+    counts : mlir.ir.Value, optional
+        Whether an index counts, if some do not.
+    """
+
+    indices: ir.Value
+    counts: ir.Value | None
+
+    @staticmethod
+    def of(indices: ir.Value, offsets: ir.Value, padding: int) -> _EqualBags | None:
+        """Return those that begin at offsets, if these are known to be multiples of a length."""
+        (size,) = shape_of(offsets)
+        begins = offsets.owner
+        if getattr(begins, "name", "") != "relax.arange":
+            return None
+        first, _, length = (Dim(operand.type.value) for operand in begins.operands)
+        if first.value != 0 or not (size * length).prove_equal(shape_of(indices)[0]):
+            return None
+        indices = op.reshape(indices, [size, length])
+        return _EqualBags(
+            indices,
+            None if padding < 0 else op.not_equal(indices, number(padding, dtype_of(indices))),
+        )
+
+    @property
+    def size(self) -> Dim:
+        """The number of bags."""
+        return shape_of(self.indices)[0]
+
+    def combined(self, rows: ir.Value, first: float, how: str) -> ir.Value:
+        """Return the rows of each bag together, of indices that count."""
+        if self.counts is not None:
+            after = range(2, len(shape_of(rows)))
+            flags = op.expand_dims(self.counts, list(after)) if after else self.counts
+            rows = op.where(flags, rows, number(first, dtype_of(rows)))
+        return {"add": op.sum, "max": op.max}[how](rows, [1])
+
+    def sizes(self, dtype: str) -> ir.Value:
+        """Return how many indices count in each bag."""
+        if self.counts is None:
+            size, length = shape_of(self.indices)
+            return op.broadcast_to(number(length, dtype), [size])
+        return op.sum(cast(self.counts, dtype), [1])
+
+    def like_indices(self, factors: ir.Value) -> ir.Value:
+        """Return a vector of a number for each index as a tensor of the shape of the indices."""
+        return op.reshape(factors, shape_of(self.indices))
+
+
 @converts("_embedding_bag.default", "_embedding_bag_forward_only.default")
 def _embedding_bag(
     graph: Graph, weight: ir.Value, indices: ir.Value, offsets: ir.Value,
     scale_grad_by_freq: bool = False, mode: int = _SUM, sparse: bool = False,
     factors: Any = None, include_last_offset: bool = False, padding: int = -1,
 ) -> list[ir.Value]:  # fmt: skip
-    bags = _Bags.of(indices, offsets, padding)
+    bags = _EqualBags.of(indices, offsets, padding) or _Bags.of(indices, offsets, padding)
     rows = wide(op.take(weight, bags.indices, 0))
     if factors is not None:
-        rows = op.multiply(rows, op.expand_dims(cast(factors, dtype_of(rows)), 1))
+        factors = cast(bags.like_indices(factors), dtype_of(rows))
+        rows = op.multiply(rows, op.expand_dims(factors, -1))
     result = cast(_combined(bags, rows, mode), graph.dtype)
     if include_last_offset:  # what comes behind the last one is in no bag
         result = part(result, 0, 0, bags.size - 1)
     return [result, *graph.unused((1, 2, 3))] if any(map(graph.uses, (1, 2, 3))) else [result]
 
 
-def _combined(bags: _Bags, rows: ir.Value, mode: int) -> ir.Value:
+def _combined(bags: _Bags | _EqualBags, rows: ir.Value, mode: int) -> ir.Value:
     """Return the sum, the mean or the largest elements of each bag; 0 of an empty one."""
     dtype = dtype_of(rows)
     if mode == _SUM:
