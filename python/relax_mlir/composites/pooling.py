@@ -106,6 +106,30 @@ def adaptive_windows(size: int, count: int) -> tuple[np.ndarray, np.ndarray]:
     return at * size // count, -(-(at + 1) * size // count)
 
 
+def _places_of_windows(size: int, count: int) -> np.ndarray:
+    """Return which elements each window has: the last one of a shorter window comes up again."""
+    begins, ends = adaptive_windows(size, count)
+    length = int((ends - begins).max(initial=0))
+    return np.minimum(begins[:, None] + np.arange(length), ends[:, None] - 1)
+
+
+def largest_of_adaptive_windows(x: ir.Value, sizes: Sequence[int]) -> ir.Value:
+    """Return the largest elements of windows that divide images, along one dimension by another.
+
+    Parameters
+    ----------
+    x : mlir.ir.Value
+        Its last dimensions, those of the images, are known.
+    sizes : sequence of int
+        How many windows there are along each dimension of the images.
+    """
+    first = rank_of(x) - len(sizes)
+    for axis, size in enumerate(sizes, first):
+        places = _places_of_windows(int(shape_of(x)[axis]), size)
+        x = op.max(op.take(x, const(places), axis), [axis + 1])
+    return x
+
+
 def adaptive_max_pool(x: ir.Value, sizes: Sequence[int]) -> tuple[ir.Value, ir.Value]:
     """Return the largest elements of windows that divide images, and which elements these are.
 
@@ -136,13 +160,11 @@ def adaptive_max_pool(x: ir.Value, sizes: Sequence[int]) -> tuple[ir.Value, ir.V
     begins, ends, lengths = [], [], []
     for i, (dim, size) in enumerate(zip(dims, sizes, strict=True)):
         begin, end = adaptive_windows(dim, size)
-        length = int((end - begin).max(initial=0))
-        # The last element of a shorter window comes up again.
-        places = np.minimum(begin[:, None] + np.arange(length), end[:, None] - 1)
+        places = _places_of_windows(dim, size)
         x = op.take(x, const(places), 2 + 2 * i)
         begins.append(begin)
         ends.append(end)
-        lengths.append(length)
+        lengths.append(places.shape[1])
     order = [0, 1, *range(2, 2 + 2 * count, 2), *range(3, 3 + 2 * count, 2)]
     windows = op.reshape(op.permute_dims(x, order), [*batch, *sizes, int(np.prod(lengths))])
     last = rank_of(windows) - 1

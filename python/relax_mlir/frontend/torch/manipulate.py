@@ -233,12 +233,11 @@ def _roll(graph: Graph, x: ir.Value, shifts: Any, axes: Any = ()) -> ir.Value:
 
 def _rolled(x: ir.Value, shift: Any, axis: int) -> ir.Value:
     extent = shape_of(x)[axis]
-    if isinstance(shift, int) and extent.value is not None:
-        begin = -shift % extent.value if extent.value else 0
-        return x if begin == 0 else op.concat(
-            [part(x, axis, begin, extent), part(x, axis, 0, begin)], axis
-        )  # fmt: skip
-    return op.take(x, op.arange(0 - Dim(shift), extent - shift, 1, "int64"), axis, mode="wrap")
+    # Nothing is moved where there are no elements.
+    begin = (0 - Dim(shift)) % extent.max(1)
+    if begin.value == 0:
+        return x
+    return op.concat([part(x, axis, begin, extent), part(x, axis, 0, begin)], axis)
 
 
 @converts("unfold.default")

@@ -13,7 +13,11 @@ from mlir import ir
 
 from ... import op
 from ...composites.convolution import CONVOLUTIONS, Convolution, transposed
-from ...composites.pooling import adaptive_max_pool, places_of_largest
+from ...composites.pooling import (
+    adaptive_max_pool,
+    largest_of_adaptive_windows,
+    places_of_largest,
+)
 from ...core.ir import Dim
 from .registry import (
     Converter,
@@ -195,7 +199,9 @@ def _adaptive_max_pool(graph: Graph, x: ir.Value, size: Any) -> list[ir.Value]:
     if not graph.uses(1) and all(one == 1 for one in sizes):
         return [op.max(x, list(range(-count, 0)), True)]
     dims = known(graph.shape_of(0)[-count:], "a dimension")
-    if graph.uses(1) or any(dim % one for dim, one in zip(dims, sizes, strict=True)):
+    if graph.uses(1):
         return list(_batched(lambda one: adaptive_max_pool(one, sizes), x, count))
+    if any(dim % one for dim, one in zip(dims, sizes, strict=True)):
+        return [largest_of_adaptive_windows(x, sizes)]
     kernel = [dim // one for dim, one in zip(dims, sizes, strict=True)]
     return [_batched(lambda one: _MAX[count](one, kernel, kernel), x, count)]
