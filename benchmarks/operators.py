@@ -106,6 +106,13 @@ def _boundaries(rng: np.random.Generator, count: int) -> np.ndarray:
     return np.sort(_normal(rng, count))
 
 
+def _grid(rng: np.random.Generator, size: int) -> np.ndarray:
+    """Return places in an image near those of its elements."""
+    along = np.linspace(-1, 1, size, dtype="float32")
+    grid = np.stack(np.meshgrid(along, along), axis=-1)[None]
+    return grid + 0.01 * _normal(rng, *grid.shape)
+
+
 def _drawn(*parts: tuple[Callable[..., np.ndarray], tuple[int, ...]]) -> Sample:
     """Return a sample of arguments, each of which a function draws with a shape."""
     return lambda rng: tuple(draw(rng, *shape) for draw, shape in parts)
@@ -123,6 +130,43 @@ def _of_matrices(
     return Operator(function, _shapes(draw, *shapes), {})
 
 
+def _of_images(function: Callable[..., Any], shape: tuple[int, ...]) -> Operator:
+    """Return an operator of one argument, whose dimensions the program knows."""
+    return Operator(function, _shapes(_normal, shape), {0: tuple(range(len(shape)))})
+
+
+def _layer(
+    make: Callable[[], torch.nn.Module], draw: Callable[..., np.ndarray], shape: tuple[int, ...]
+) -> Operator:
+    """Return a layer with constant weights; the program knows the dimensions of its argument."""
+    torch.manual_seed(0)
+    layer = make().eval().requires_grad_(False)
+    return Operator(layer, _shapes(draw, shape), {0: tuple(range(len(shape)))})
+
+
+# -- layers ---------------------------------------------------------------------------------------
+
+
+class _SqueezeExcite(torch.nn.Module):
+    def __init__(self, channels: int, squeezed: int) -> None:
+        super().__init__()
+        self._squeeze = torch.nn.Conv2d(channels, squeezed, 1)
+        self._expand = torch.nn.Conv2d(squeezed, channels, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        scales = self._expand(F.relu(self._squeeze(x.mean((2, 3), keepdim=True))))
+        return x * torch.sigmoid(scales)
+
+
+class _Recurrent(torch.nn.Module):
+    def __init__(self, kind: str, size: int) -> None:
+        super().__init__()
+        self._layer = getattr(torch.nn, kind)(size, size, batch_first=True)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self._layer(x)[0]
+
+
 # -- operators ------------------------------------------------------------------------------------
 
 _ROWS = ((64, 1000), (8, 100_000))
@@ -137,10 +181,13 @@ def _ordering() -> dict[str, Operator]:
         for name, function in (("sort", torch.sort), ("argsort", torch.argsort)):
             found[f"{name}, {dtype}, rows"] = _of_matrices(function, draw, *_ROWS)
             found[f"{name}, {dtype}"] = _of_matrices(function, draw, _VECTOR)
-    for k in (5, 50):
+    floats = partial(_distinct, "float32")
+    for k in (5, 50, 500):
         found[f"topk, k {k}"] = _of_matrices(
-            partial(torch.topk, k=k), partial(_distinct, "float32"), (64, 1000), (1, 50_257)
+            partial(torch.topk, k=k), floats, (64, 1000), (1, 50_257)
         )
+    found["kthvalue, k 500"] = _of_matrices(partial(torch.kthvalue, k=500), floats, (64, 1000))
+    found["median"] = _of_matrices(partial(torch.median, dim=1), floats, (64, 1001))
     found["unique"] = Operator(
         torch.unique,
         {f"1,000,000 of {n:,}": _drawn((partial(_below, n), _VECTOR)) for n in (1000, 1_000_000)},
@@ -159,6 +206,8 @@ def _scans() -> dict[str, Operator]:
     for name, function, draw in (
         ("cumsum", torch.cumsum, _normal),
         ("cumprod", torch.cumprod, _near_one),
+        ("cummax", torch.cummax, partial(_distinct, "float32")),
+        ("logcumsumexp", torch.logcumsumexp, _normal),
     ):
         for axis, title in ((1, "last axis"), (0, "first axis")):
             along = partial(function, dim=axis)
@@ -192,7 +241,16 @@ def _resizes() -> dict[str, Operator]:
         ):
             function = partial(F.interpolate, size=(size, size), mode=mode, align_corners=corners)
             title = f"resize, {mode}{', align_corners' if corners else ''}, to {size}"
-            found[title] = Operator(function, _shapes(_normal, shape), {0: (0, 1, 2, 3)})
+            found[title] = _of_images(function, shape)
+    for mode in ("bilinear", "bicubic"):
+        function = partial(F.interpolate, size=(224, 224), mode=mode, antialias=True)
+        found[f"resize, {mode}, antialias, to 224"] = _of_images(function, (1, 3, 512, 512))
+    for channels, size in ((3, 256), (64, 56)):
+        found[f"grid_sample, {channels} channels"] = Operator(
+            partial(F.grid_sample, align_corners=False),
+            {f"{size} x {size}": _drawn((_normal, (1, channels, size, size)), (_grid, (size,)))},
+            {0: (0, 1, 2, 3), 1: (0, 1, 2, 3)},
+        )
     return found
 
 
@@ -244,6 +302,143 @@ def _indexing() -> dict[str, Operator]:
     }
 
 
+def _concat(axis: int, *parts: torch.Tensor) -> torch.Tensor:
+    return torch.cat(parts, axis)
+
+
+def _moves() -> dict[str, Operator]:
+    image, signal = (1, 64, 56, 56), (16, 4096)
+    found = {
+        f"pad, {mode}": _of_images(partial(F.pad, pad=(1, 1, 1, 1), mode=mode), image)
+        for mode in ("constant", "reflect", "replicate", "circular")
+    }
+    for axis, title in ((0, "first axis"), (-1, "last axis")):
+        along = partial(_concat, axis)
+        found[f"concat, {title}"] = Operator(
+            along, {"2 of 1,000 x 1,000": _drawn((_normal, _SQUARE), (_normal, _SQUARE))}, {}
+        )
+    return found | {
+        "rot90": _of_matrices(torch.rot90, _normal, _SQUARE),
+        "flip": _of_matrices(partial(torch.flip, dims=(1,)), _normal, _SQUARE),
+        "roll": _of_matrices(partial(torch.roll, shifts=7, dims=1), _normal, _SQUARE),
+        "windows of signals": _of_images(lambda x: x.unfold(-1, 400, 160).contiguous(), signal),
+        "unfold, 3 x 3": _of_images(partial(F.unfold, kernel_size=3, padding=1), image),
+        "pixel_shuffle": _of_images(partial(F.pixel_shuffle, upscale_factor=2), image),
+    }
+
+
+def _signals() -> dict[str, Operator]:
+    signal, window = (16, 16_000), torch.hann_window(400)
+    return {
+        "rfft, 512": _of_images(lambda x: torch.view_as_real(torch.fft.rfft(x)), (64, 512)),
+        "rfft, 400": _of_images(lambda x: torch.view_as_real(torch.fft.rfft(x)), (64, 400)),
+        "stft": _of_images(
+            lambda x: torch.view_as_real(
+                torch.stft(x, 400, 160, window=window, return_complex=True)
+            ),
+            signal,
+        ),
+    }
+
+
+def _pools() -> dict[str, Operator]:
+    image, volume = (1, 64, 56, 56), (1, 32, 16, 56, 56)
+    return {
+        "max_pool2d": _of_images(partial(F.max_pool2d, kernel_size=3, stride=2, padding=1), image),
+        "max_pool2d, indices": _of_images(
+            partial(F.max_pool2d, kernel_size=2, return_indices=True), image
+        ),
+        "avg_pool2d": _of_images(partial(F.avg_pool2d, kernel_size=3, stride=2), image),
+        "adaptive_avg_pool2d, to 7": _of_images(
+            partial(F.adaptive_avg_pool2d, output_size=7), image
+        ),
+        "adaptive_max_pool2d, to 5": _of_images(
+            partial(F.adaptive_max_pool2d, output_size=5), image
+        ),
+        "max_pool3d": _of_images(partial(F.max_pool3d, kernel_size=2), volume),
+        "adaptive_max_pool3d, to 7": _of_images(
+            partial(F.adaptive_max_pool3d, output_size=7), volume
+        ),
+    }
+
+
+def _algebra() -> dict[str, Operator]:
+    def definite(rng: np.random.Generator, n: int) -> np.ndarray:
+        x = _normal(rng, n, n)
+        return x @ x.T / np.float32(n) + np.eye(n, dtype="float32")
+
+    return {
+        "cholesky": _of_matrices(torch.linalg.cholesky, definite, (64,), (256,)),
+        "inverse": _of_matrices(torch.linalg.inv, definite, (64,), (256,)),
+        "solve": Operator(
+            torch.linalg.solve,
+            {f"{n} x {n}, 8": _drawn((definite, (n,)), (_normal, (n, 8))) for n in (64, 256)},
+            {},
+        ),
+        "cdist": Operator(
+            torch.cdist,
+            {"1,000 x 64, 1,000 x 64": _drawn((_normal, (1000, 64)), (_normal, (1000, 64)))},
+            {},
+        ),
+    }
+
+
+def _layers() -> dict[str, Operator]:
+    """Return layers with constant weights: what networks of vision, sound and language have."""
+
+    def conv(kind: str, *sizes: int, **options: Any) -> Callable[[], torch.nn.Module]:
+        return lambda: getattr(torch.nn, kind)(*sizes, **options)
+
+    def embedding_bag(mode: str) -> Callable[[], torch.nn.Module]:
+        return lambda: torch.nn.EmbeddingBag(10_000, 256, mode=mode)
+
+    image, clip = (1, 64, 56, 56), (1, 64, 8, 28, 28)
+    return {
+        "conv1d, 3": _layer(conv("Conv1d", 128, 128, 3, padding=1), _normal, (1, 128, 1000)),
+        "conv1d, depthwise, 31": _layer(
+            conv("Conv1d", 256, 256, 31, padding=15, groups=256), _normal, (1, 256, 1000)
+        ),
+        "conv2d, 3 x 3": _layer(conv("Conv2d", 64, 64, 3, padding=1), _normal, image),
+        "conv2d, pointwise": _layer(conv("Conv2d", 64, 256, 1), _normal, image),
+        "conv2d, pointwise, 7 x 7": _layer(conv("Conv2d", 512, 512, 1), _normal, (1, 512, 7, 7)),
+        "conv2d, depthwise, 3 x 3": _layer(
+            conv("Conv2d", 64, 64, 3, padding=1, groups=64), _normal, image
+        ),
+        "conv2d, depthwise, 7 x 7": _layer(
+            conv("Conv2d", 64, 64, 7, padding=3, groups=64), _normal, image
+        ),
+        "conv3d, 3 x 3 x 3": _layer(conv("Conv3d", 64, 64, 3, padding=1), _normal, clip),
+        "conv3d, 3 x 1 x 1": _layer(
+            conv("Conv3d", 64, 64, (3, 1, 1), padding=(1, 0, 0)), _normal, clip
+        ),
+        "conv3d, 1 x 3 x 3": _layer(
+            conv("Conv3d", 64, 64, (1, 3, 3), padding=(0, 1, 1)), _normal, clip
+        ),
+        "conv_transpose1d, 4": _layer(
+            conv("ConvTranspose1d", 128, 64, 4, stride=2, padding=1), _normal, (1, 128, 1000)
+        ),
+        "conv_transpose2d, 2 x 2": _layer(
+            conv("ConvTranspose2d", 64, 32, 2, stride=2), _normal, image
+        ),
+        "conv_transpose2d, 4 x 4": _layer(
+            conv("ConvTranspose2d", 64, 32, 4, stride=2, padding=1), _normal, image
+        ),
+        "conv_transpose3d, 2 x 2 x 2": _layer(
+            conv("ConvTranspose3d", 64, 32, 2, stride=2), _normal, clip
+        ),
+        "squeeze and excite": _layer(lambda: _SqueezeExcite(64, 16), _normal, image),
+        "lstm, batch 1": _layer(lambda: _Recurrent("LSTM", 256), _normal, (1, 64, 256)),
+        "lstm, batch 8": _layer(lambda: _Recurrent("LSTM", 256), _normal, (8, 64, 256)),
+        "gru, batch 1": _layer(lambda: _Recurrent("GRU", 256), _normal, (1, 64, 256)),
+        "embedding": _layer(
+            lambda: torch.nn.Embedding(10_000, 256), partial(_below, 10_000), (8, 512)
+        ),
+        "embedding_bag, sum": _layer(embedding_bag("sum"), partial(_below, 10_000), (512, 32)),
+        "embedding_bag, mean": _layer(embedding_bag("mean"), partial(_below, 10_000), (512, 32)),
+        "embedding_bag, max": _layer(embedding_bag("max"), partial(_below, 10_000), (512, 32)),
+    }
+
+
 def _random() -> dict[str, Operator]:
     return {
         name: Operator(function, _shapes(_normal, _VECTOR), {}, is_random=True)
@@ -251,4 +446,8 @@ def _random() -> dict[str, Operator]:
     }
 
 
-OPERATORS = {**_ordering(), **_scans(), **_selections(), **_resizes(), **_indexing(), **_random()}
+_TABLES = (
+    *(_ordering, _scans, _selections, _resizes, _indexing, _moves, _signals, _pools, _algebra),
+    *(_layers, _random),
+)
+OPERATORS = {name: operator for table in _TABLES for name, operator in table().items()}
