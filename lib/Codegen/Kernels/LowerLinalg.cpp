@@ -147,6 +147,12 @@ static LogicalResult lowerToVectors(RewriterBase &rewriter, linalg::LinalgOp op,
   return result;
 }
 
+/// Whether elements are written to where they are read.
+static bool isCopyToItself(linalg::LinalgOp op) {
+  return linalg::isaCopyOpInterface(op) &&
+         op.getDpsInputs()[0] == op.getDpsInits()[0];
+}
+
 /// Whole buffers are copied by `memcpy`, parts of them by loops.
 static void lowerCopy(RewriterBase &rewriter, memref::CopyOp copy) {
   auto isWhole = [](Value memref) {
@@ -176,6 +182,10 @@ struct RelaxLowerLinalgPass
     for (linalg::LinalgOp op : ops) {
       if (!op.hasPureBufferSemantics())
         continue;
+      if (isCopyToItself(op)) {
+        rewriter.eraseOp(op);
+        continue;
+      }
       rewriter.setInsertionPoint(op);
       std::optional<GenericPlan> plan = GenericPlan::make(op, target);
       if (!plan && GenericPlan::hasFewPerRow(op))

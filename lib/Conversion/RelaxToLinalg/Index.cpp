@@ -242,12 +242,14 @@ static Value wrapAround(ScalarBuilder &s, Value place, Value size,
 }
 
 namespace {
-/// Padding with elements of the tensor, which has as many as are repeated.
+/// Padding with a number, or with elements of the tensor, which has as many as
+/// are repeated.
 struct PadBuilder {
   KernelBuilder &b;
   Value data;
   ArrayRef<int64_t> widths; // before and after each axis
   StringRef mode;
+  Value padding; // of mode "constant"
 
   int64_t getSize(int64_t axis) const {
     return b.getType(data).getDimSize(axis);
@@ -265,15 +267,18 @@ bool PadBuilder::isSimple() const {
   for (int64_t axis = 0; axis < b.getRank(data); ++axis) {
     int64_t width = std::max(widths[2 * axis], widths[2 * axis + 1]);
     int64_t size = getSize(axis);
-    if (width != 0 && (ShapedType::isDynamic(size) ||
-                       width > (mode == "reflect" ? size - 1 : size)))
+    if (width == 0)
+      continue;
+    if (ShapedType::isDynamic(size))
+      return false;
+    if (!padding && width > (mode == "reflect" ? size - 1 : size))
       return false;
   }
   return true;
 }
 
-/// Copies the tensor, and then the elements at the sides of one axis after the
-/// other, the last one first: a side has what is there of later axes.
+/// Copies the tensor, and then writes the sides of one axis after the other,
+/// the last one first: a side has what is there of later axes.
 Value PadBuilder::build(Value output) const {
   SmallVector<OpFoldResult> offsets;
   for (int64_t axis = 0; axis < b.getRank(data); ++axis)
@@ -297,6 +302,13 @@ Value PadBuilder::addSide(Value result, int64_t axis, bool isAfter) const {
     offsets.push_back(b.getIndexAttr(isWhole ? 0 : widths[2 * other]));
     sizes.push_back(isWhole ? b.dim(result, other) : b.dim(data, other));
   }
+  OpFoldResult begin = b.getIndexAttr(isAfter ? end : 0);
+  if (padding) {
+    offsets[axis] = begin;
+    sizes[axis] = b.getIndexAttr(width);
+    Value side = b.empty(sizes, b.getElementType(data));
+    return b.insert(b.fill(padding, side), result, offsets);
+  }
   // The elements that are repeated, in which order.
   AffineExpr place = b.getAffineDimExpr(axis);
   int64_t first = isAfter ? before : end - width, count = width;
@@ -319,7 +331,7 @@ Value PadBuilder::addSide(Value result, int64_t axis, bool isAfter) const {
       source, b.empty(sizes, b.getElementType(data)),
       {AffineMap::get(rank, 0, places, b.getContext()), b.identityMap(rank)},
       {}, [](S, ValueRange e) { return e[0]; });
-  offsets[axis] = b.getIndexAttr(isAfter ? end : 0);
+  offsets[axis] = begin;
   return b.insert(side, result, offsets);
 }
 
@@ -330,17 +342,21 @@ static KernelResult buildPad(KernelBuilder &b, PadOp op, ValueRange inputs,
   ArrayRef<int64_t> widths = op.getPadWidth();
   StringRef mode = op.getPadMode();
   if (mode == "constant") {
+    Value padding = b.scalars().constant(b.getElementType(data),
+                                         op.getPadValue().convertToDouble());
+    // A device has a launch for each side.
+    PadBuilder builder{b, data, widths, mode, padding};
+    if (!b.isOnDevice() && builder.isSimple())
+      return one(builder.build(outputs[0]));
     SmallVector<OpFoldResult> offsets;
     for (int64_t axis = 0; axis < rank; ++axis)
       offsets.push_back(b.getIndexAttr(widths[2 * axis]));
-    Value padding = b.scalars().constant(b.getElementType(data),
-                                         op.getPadValue().convertToDouble());
     return one(b.insert(data, b.fill(padding, outputs[0]), offsets));
   }
   SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, rank));
   if (isKnownEmpty(data, axes))
     return fillZero(b, outputs[0]);
-  PadBuilder builder{b, data, widths, mode};
+  PadBuilder builder{b, data, widths, mode, /*padding=*/Value()};
   if (builder.isSimple())
     return one(builder.build(outputs[0]));
   SmallVector<Value> sizes = llvm::map_to_vector(
