@@ -202,9 +202,10 @@ def special() -> Functions:
 
 def running() -> Functions:
     return {
-        "cummax": lambda x: [*x.cummax(1), *x.cummax(-1)],
-        "cummin": lambda x: [*x.cummin(1), *x.int().cummin(2)],
-        "logcumsumexp": lambda x: [x.logcumsumexp(1), x.logcumsumexp(-1)],
+        "cummax": lambda x: [*x.cummax(1), *x.cummax(-1), *x.flatten().cummax(0)],
+        "cummin": lambda x: [*x.cummin(0), *x.int().cummin(2), *(x > 1).cummin(1)],
+        "logcumsumexp": lambda x: [x.logcumsumexp(0), x.logcumsumexp(1), x.logcumsumexp(-1)],
+        "histc": lambda x: [x.histc(7), x.histc(5, -1, 2), (x * 0).histc(3), x.double().histc()],
     }
 
 
@@ -242,6 +243,7 @@ def test_numbers_that_are_none(exec_mode: str) -> None:
         **named(torch, "sign", "expm1", "log1p", "relu", "round", "isnan", "isfinite", "sqrt"),
         "clamp": lambda x: [x.clamp(-1, 1), F.hardtanh(x), F.relu6(x), F.softshrink(x)],
         "running": lambda x: [*x.cummax(0), *x.cummin(0)],
+        "histogram": lambda x: x.histc(4, -1, 1),
         "special": lambda x: [torch.erfc(x), torch.lgamma(x), torch.special.i0e(x.nan_to_num())],
         "extremes": lambda x: [x.max(), x.min(), x.argmax(), torch.fmax(x, x.flip(0))],
         "division": lambda x: [x / 0, x // 0.5, x % 0.5, torch.fmod(x, 0.5), x.reciprocal()],

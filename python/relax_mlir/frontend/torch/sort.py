@@ -19,6 +19,7 @@ from .registry import (
     is_tensor,
     normal_axis,
     number,
+    part,
     product,
     rank_of,
     shape_of,
@@ -34,6 +35,31 @@ def _isin(
     equal = op.equal(op.expand_dims(cast(x, dtype), rank), candidates)
     found = cast(op.max(cast(equal, "uint8"), [rank]), "bool")
     return op.logical_not(found) if invert else found
+
+
+@converts("histc.default")
+def _histogram(
+    graph: Graph, x: ir.Value, bins: int = 100, low: float = 0, high: float = 0
+) -> ir.Value:
+    """Return how many elements are in each of bins of one width; others count nowhere."""
+    dtype = dtype_of(x)
+    x = op.flatten(x)
+    if low == high:
+        first, last = op.min(x), op.max(x)
+        is_one = op.equal(first, last)
+        one = number(1, dtype)
+        first = op.where(is_one, op.subtract(first, one), first)
+        last = op.where(is_one, op.add(last, one), last)
+    else:
+        first, last = number(low, dtype), number(high, dtype)
+    share = op.divide(op.subtract(x, first), op.subtract(last, first))
+    place = cast(op.multiply(share, number(bins, dtype)), "int64")
+    place = op.minimum(place, number(bins - 1, "int64"))  # the end belongs to the last one
+    counts = op.logical_and(op.greater_equal(x, first), op.less_equal(x, last))
+    place = op.where(counts, place, number(bins, "int64"))
+    ones = op.ones(shape_of(x), "int64")
+    total = op.scatter_elements(op.zeros([bins + 1], "int64"), place, ones, 0, "add")
+    return cast(part(total, 0, 0, bins), graph.dtype)
 
 
 @converts("bucketize.Tensor", "bucketize.Scalar")
