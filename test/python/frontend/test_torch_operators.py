@@ -205,6 +205,7 @@ def running() -> Functions:
         "cummax": lambda x: [*x.cummax(1), *x.cummax(-1), *x.flatten().cummax(0)],
         "cummin": lambda x: [*x.cummin(0), *x.int().cummin(2), *(x > 1).cummin(1)],
         "logcumsumexp": lambda x: [x.logcumsumexp(0), x.logcumsumexp(1), x.logcumsumexp(-1)],
+        "mode": lambda x: [*x.mode(1), *x.mode(0, keepdim=True), x.int().flatten().mode()[0]],
         "histc": lambda x: [x.histc(7), x.histc(5, -1, 2), (x * 0).histc(3), x.double().histc()],
     }
 

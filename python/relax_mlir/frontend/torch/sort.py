@@ -182,3 +182,24 @@ def _kth_value(
         for one in _ordered(x, axis, False, count)
     ]
     return last if keepdim else [op.squeeze(one, [axis]) for one in last]
+
+
+@converts("mode.default")
+def _mode(graph: Graph, x: ir.Value, axis: int = -1, keepdim: bool = False) -> list[ir.Value]:
+    """Return the element that is there most often, of several the smallest, and its last place."""
+    rank = rank_of(x)
+    if rank == 0:
+        return [x, number(0, "int64")]
+    axis = normal_axis(axis, rank)
+    values, places = _ordered(x, axis, False)
+    size = shape_of(x)[axis]
+    others = [one for one in range(rank) if one != axis]
+    at = op.arange(0, size, 1, "int64")
+    at = op.expand_dims(at, others) if others else at
+    before = op.take(values, op.arange(-1, size - 1, 1, "int64"), axis, mode="clip")
+    begins = op.where(op.not_equal(values, before), at, number(0, "int64"))
+    # A run is longest at its end.
+    length = op.subtract(at, op.cummax(begins, axis))
+    longest = op.argmax(length, axis, keepdims=True)
+    found = [op.gather_elements(one, longest, axis) for one in (values, places)]
+    return found if keepdim else [op.squeeze(one, [axis]) for one in found]
