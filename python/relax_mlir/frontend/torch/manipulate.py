@@ -234,7 +234,7 @@ def _roll(graph: Graph, x: ir.Value, shifts: Any, axes: Any = ()) -> ir.Value:
 def _rolled(x: ir.Value, shift: Any, axis: int) -> ir.Value:
     extent = shape_of(x)[axis]
     # Nothing is moved where there are no elements.
-    begin = (0 - Dim(shift)) % extent.max(1)
+    begin = -Dim(shift) % extent.max(1)
     if begin.value == 0:
         return x
     return op.concat([part(x, axis, begin, extent), part(x, axis, 0, begin)], axis)
