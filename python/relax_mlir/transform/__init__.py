@@ -38,6 +38,7 @@ from .find import find
 from .flatten_conv3d import FlattenConv3D
 from .fold_batch_norm import FoldBatchnormToConv2D
 from .fold_constant import FoldConstant
+from .fold_pad import FoldPad
 from .fuse_activations import FuseActivations
 from .fuse_ops_by_pattern import FuseOpsByPattern, FusionPattern, PatternCheckContext
 from .fuse_transpose_matmul import FuseTransposeMatmul
@@ -111,6 +112,7 @@ __all__ = [
     "FlattenConv3D",
     "FoldBatchnormToConv2D",
     "FoldConstant",
+    "FoldPad",
     "FunctionPass",
     "FuseActivations",
     "FuseOpsByPattern",

@@ -22,6 +22,7 @@ from .expand_conv1d import ExpandConv1D
 from .flatten_conv3d import FlattenConv3D
 from .fold_batch_norm import FoldBatchnormToConv2D
 from .fold_constant import FoldConstant, is_computed_of_constants
+from .fold_pad import FoldPad
 from .fuse_activations import FuseActivations
 from .merge_conv_branches import MergeConvBranches
 from .mixed_precision import ToMixedPrecision
@@ -92,7 +93,7 @@ def _foldings(options: CompileOptions) -> list[Pass]:
     if options.integer_products and _multiplies(options, "int16"):
         is_direct = _multiplies(options, "int8") and options.vector_bits == 512
         passes.append(FakeQuantizationToInteger(has_byte_convolutions=is_direct, worthwhile=True))
-    passes += [ConvertLayout(layouts), ExpandConv1D(), FoldBatchnormToConv2D()]
+    passes += [ConvertLayout(layouts), FoldPad(), ExpandConv1D(), FoldBatchnormToConv2D()]
     passes += [MergeConvBranches(), FlattenConv3D()]
     if options.winograd and not options.device:
         passes.append(SplitDilatedConv2D())
