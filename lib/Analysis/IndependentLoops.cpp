@@ -66,6 +66,16 @@ static int64_t getBlock(Value index, Value iteration) {
   return block > 0 && end <= block ? block : 0;
 }
 
+/// The memref whose elements a value has, maybe in another shape.
+static Value skipReshapes(Value memref) {
+  Operation *op = memref.getDefiningOp();
+  while (isa_and_nonnull<memref::CollapseShapeOp, memref::ExpandShapeOp>(op)) {
+    memref = op->getOperand(0);
+    op = memref.getDefiningOp();
+  }
+  return memref;
+}
+
 bool mlir::relax::hasIndependentIterations(scf::ForOp loop, scf::ForOp scope) {
   struct Accesses {
     bool isWritten = false;
@@ -77,6 +87,9 @@ bool mlir::relax::hasIndependentIterations(scf::ForOp loop, scf::ForOp scope) {
   Value iteration = loop.getInductionVar();
   auto access = [&](Value memref, ValueRange indices, bool writes,
                     bool isVector = false) {
+    Value whole = skipReshapes(memref);
+    bool isView = whole != memref;
+    memref = whole;
     if (loop.getRegion().isAncestor(memref.getParentRegion()))
       // Memory of the iteration, unless it is a view of something else.
       return memref.getDefiningOp<memref::AllocOp>() ||
@@ -91,8 +104,12 @@ bool mlir::relax::hasIndependentIterations(scf::ForOp loop, scf::ForOp scope) {
     known.isWritten |= writes;
     SmallVector<int64_t> blocks = llvm::map_to_vector(
         indices, [&](Value index) { return getBlock(index, iteration); });
-    if (isVector)
+    if (isView) // whose dimensions are others
+      blocks.clear();
+    else if (isVector)
       blocks.back() = 0;
+    if (known.blocks && known.blocks->size() != blocks.size())
+      blocks.clear();
     for (size_t dim = 0; known.blocks && dim < blocks.size(); ++dim)
       if (blocks[dim] != (*known.blocks)[dim])
         blocks[dim] = 0;

@@ -17,8 +17,8 @@ namespace mlir::relax {
 /// all of `scope`, which is the loop or has it inside, but of the loop an
 /// iteration of its own. Memory from outside of the loop that `scope` writes is
 /// only loaded and stored, at indices of which one and the same is of the
-/// iteration alone. Different memrefs of a kernel share no memory where one is
-/// written.
+/// iteration alone; what is only read may be reshaped. Different memrefs of a
+/// kernel share no memory where one is written.
 bool hasIndependentIterations(scf::ForOp loop, scf::ForOp scope);
 
 /// Whether kernels of operators say so, with `relax.loop = "independent"`.
