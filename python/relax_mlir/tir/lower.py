@@ -314,10 +314,15 @@ class _Lowering:
             if stmt.annotations:
                 loop.attributes[ANNOTATIONS] = to_attribute(stmt.annotations)
         self.kernel.bind(stmt.var, loop.induction_variable)
+        outside = self.entry, self.last_alloca
+        if stmt.kind == "parallel":
+            self.entry, self.last_alloca = loop.body, None
         with ir.InsertionPoint(loop.body):
             self._body(stmt.body)
             with self._at(stmt.span):
                 scf.YieldOp([])
+        if stmt.kind == "parallel":
+            self.entry, self.last_alloca = outside
 
     def _while(self, stmt: st.While) -> None:
         with self._at(stmt.span):
@@ -376,7 +381,10 @@ class _Lowering:
 
     @contextlib.contextmanager
     def _entry(self) -> Iterator[None]:
-        """Emit where the function starts, so that the stack grows once."""
+        """Emit where the function starts, so that the stack grows once.
+
+        Iterations of a parallel loop, which threads run, have memory of their own.
+        """
         if self.last_alloca is None:
             point = ir.InsertionPoint.at_block_begin(self.entry)
         else:
