@@ -102,8 +102,10 @@ static void buildKernels(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createRelaxDeallocateBuffersPass());
   pm.addPass(createConvertBufferizationToMemRefPass());
   pm.addPass(createRelaxMapKernelsToGPUPass());
-  if (options.emitKernels)
+  if (options.emitKernels) {
+    pm.addNestedPass<func::FuncOp>(createRelaxVectorizeLoopsPass());
     pm.addNestedPass<func::FuncOp>(createRelaxLowerLinalgPass());
+  }
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   pm.addNestedPass<func::FuncOp>(createRelaxWidenBoolMemrefsPass());
   pm.addNestedPass<func::FuncOp>(createRelaxLowerExpandShapePass());

@@ -111,6 +111,28 @@ def RelaxLowerLinalgPass
   ];
 }
 
+def RelaxVectorizeLoopsPass
+    : Pass<"relax-vectorize-loops", "::mlir::func::FuncOp"> {
+  let summary = "Turn loops that programs call vectorized into loops over vectors";
+  let description = [{
+    A loop with `relax.loop = "vectorized"`, as of `T.vectorized`, whose iterations
+    load, compute and store single elements, and do not see what others write,
+    becomes a loop over vectors: iterations are lanes. Elements that follow one
+    another are loaded and stored as vectors, also backwards and every second one;
+    stores that together fill a few neighbouring elements in each lane are
+    transposed in registers. Other loops stay as they are.
+
+    Before that, loops with `relax.loop = "parallel"` whose iterations are
+    independent are marked as such, and get the `relax.grain` that an estimate of
+    their time asks for.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"
+  ];
+}
+
 def RelaxMapKernelsToGPUPass
     : Pass<"relax-map-kernels-to-gpu", "::mlir::ModuleOp"> {
   let summary = "Turn kernels of devices into launches";
