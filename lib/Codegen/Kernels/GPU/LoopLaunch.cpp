@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A thread for each iteration of parallel loops, whatever is in them, and of
-// those loops of a nest that are found to be parallel.
+// those loops of a nest that are found to be parallel. A parallel loop whose
+// iterations have buffers of their own is distributed to its steps before.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +20,7 @@
 #include "relax-mlir/Analysis/IndependentLoops.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -135,4 +137,195 @@ bool mlir::relax::launchNest(scf::ForOp nest) {
         }
       });
   return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Distribution
+//===----------------------------------------------------------------------===//
+
+namespace {
+class LoopDistributor {
+public:
+  explicit LoopDistributor(scf::ForOp loop) : loop(loop) {}
+
+  /// Whether there is something to do, and it can be done; changes nothing.
+  bool match();
+  void run();
+
+private:
+  bool matchUsers(Value memref);
+  void expand(Value memref, Value expanded);
+  void expandBuffer(Operation *alloc);
+
+  scf::ForOp loop;
+  SmallVector<Operation *> allocs;
+  /// Operations in order, and which ones each step runs. Loops are steps.
+  SmallVector<SmallVector<Operation *>> steps;
+};
+} // namespace
+
+/// Whether all that is done with a buffer can be done with a part of a larger
+/// one.
+bool LoopDistributor::matchUsers(Value memref) {
+  return llvm::all_of(memref.getUsers(), [&](Operation *user) {
+    if (auto collapse = dyn_cast<memref::CollapseShapeOp>(user))
+      return matchUsers(collapse.getResult());
+    return isa<memref::LoadOp, memref::DeallocOp>(user) ||
+           (isa<memref::StoreOp>(user) && user->getOperand(0) != memref);
+  });
+}
+
+bool LoopDistributor::match() {
+  auto kind = RelaxDialect::LoopAttrHelper(loop.getContext()).getAttr(loop);
+  if (!kind || kind.getValue() != "parallel" || loop.getNumResults() != 0 ||
+      !loop.getInductionVar().getType().isIndex() ||
+      getConstantIntValue(loop.getLowerBound()) != 0 ||
+      getConstantIntValue(loop.getStep()) != 1)
+    return false;
+  llvm::DenseMap<Operation *, size_t> places;
+  bool isOpen = false; // whether the last step takes further operations
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    if (isa<memref::AllocOp, memref::AllocaOp>(op)) {
+      auto type = cast<MemRefType>(op.getResult(0).getType());
+      if (!type.getLayout().isIdentity() || !matchUsers(op.getResult(0)) ||
+          !llvm::all_of(op.getOperands(), [&](Value size) {
+            return loop.isDefinedOutsideOfLoop(size);
+          }))
+        return false;
+      allocs.push_back(&op);
+      continue;
+    }
+    if (isa<memref::DeallocOp>(op) || isMemoryEffectFree(&op))
+      continue;
+    if (!isOpen || op.getNumRegions() != 0)
+      steps.emplace_back();
+    isOpen = op.getNumRegions() == 0;
+    places[&op] = steps.size();
+    steps.back().push_back(&op);
+  }
+  // What a step uses is computed in it, or anywhere.
+  for (auto [op, step] : places)
+    for (Operation *user : op->getUsers()) {
+      SmallVector<Operation *> next = {user};
+      while (!next.empty()) {
+        Operation *inBody =
+            loop.getBody()->findAncestorOpInBlock(*next.pop_back_val());
+        auto found = places.find(inBody);
+        if (found != places.end() && found->second != step)
+          return false;
+        if (found == places.end())
+          llvm::append_range(next, inBody->getUsers());
+      }
+    }
+  return !allocs.empty() && hasIndependentIterations(loop, loop);
+}
+
+/// Accesses are those of the loop's iteration in a buffer of all iterations.
+void LoopDistributor::expand(Value memref, Value expanded) {
+  for (Operation *user : llvm::make_early_inc_range(memref.getUsers())) {
+    OpBuilder b(user);
+    if (auto collapse = dyn_cast<memref::CollapseShapeOp>(user)) {
+      SmallVector<ReassociationIndices> groups = {{0}};
+      for (ReassociationIndices group : collapse.getReassociationIndices()) {
+        for (int64_t &axis : group)
+          ++axis;
+        groups.push_back(group);
+      }
+      auto view =
+          memref::CollapseShapeOp::create(b, user->getLoc(), expanded, groups);
+      expand(collapse.getResult(), view);
+      user->erase();
+      continue;
+    }
+    if (isa<memref::DeallocOp>(user)) {
+      user->erase();
+      continue;
+    }
+    SmallVector<Value> operands(user->getOperands());
+    auto *place = llvm::find(operands, memref);
+    *place = expanded;
+    operands.insert(std::next(place), loop.getInductionVar());
+    user->setOperands(operands);
+  }
+}
+
+void LoopDistributor::expandBuffer(Operation *alloc) {
+  OpBuilder b(loop);
+  auto inner = cast<MemRefType>(alloc->getResult(0).getType());
+  SmallVector<int64_t> shape = {ShapedType::kDynamic};
+  llvm::append_range(shape, inner.getShape());
+  SmallVector<Value> sizes;
+  if (std::optional<int64_t> count = getConstantIntValue(loop.getUpperBound()))
+    shape.front() = std::max<int64_t>(*count, 0);
+  else
+    sizes.push_back(loop.getUpperBound());
+  llvm::append_range(sizes, alloc->getOperands());
+  auto type = MemRefType::get(shape, inner.getElementType());
+  auto buffer = memref::AllocOp::create(b, alloc->getLoc(), type, sizes);
+  b.setInsertionPointAfter(loop);
+  memref::DeallocOp::create(b, alloc->getLoc(), buffer);
+  expand(alloc->getResult(0), buffer);
+  alloc->erase();
+}
+
+void LoopDistributor::run() {
+  for (Operation *alloc : allocs)
+    expandBuffer(alloc);
+  OpBuilder b(loop);
+  for (ArrayRef<Operation *> step : steps) {
+    auto copy = cast<scf::ForOp>(b.clone(*loop));
+    llvm::SmallPtrSet<Operation *, 16> kept(step.begin(), step.end());
+    SmallVector<std::pair<Operation *, bool>> copies; // and whether it is kept
+    for (auto [old, fresh] : llvm::zip(*loop.getBody(), *copy.getBody()))
+      copies.emplace_back(&fresh, kept.contains(&old));
+    for (auto [op, isKept] : llvm::reverse(copies))
+      if (!isKept && !op->hasTrait<OpTrait::IsTerminator>() && op->use_empty())
+        op->erase();
+  }
+  loop.erase();
+}
+
+/// Takes the buffers of iterations once for all of them.
+static void hoistBuffers(scf::ForOp loop) {
+  SmallVector<Operation *> allocs;
+  loop.walk([&](Operation *op) {
+    if (isa<memref::AllocOp, memref::AllocaOp>(op))
+      allocs.push_back(op);
+  });
+  for (Operation *op : allocs) {
+    if (!llvm::all_of(op->getOperands(), [&](Value size) {
+          return loop.isDefinedOutsideOfLoop(size);
+        }))
+      continue;
+    OpBuilder b(op);
+    auto alloc = dyn_cast<memref::AllocOp>(op);
+    if (!alloc) {
+      // Memory of the device, not of the part that the host runs.
+      auto type = cast<MemRefType>(op->getResult(0).getType());
+      alloc = memref::AllocOp::create(b, op->getLoc(), type, op->getOperands());
+      op->replaceAllUsesWith(alloc);
+      op->erase();
+      b.setInsertionPointAfter(loop);
+      memref::DeallocOp::create(b, alloc.getLoc(), alloc);
+    }
+    alloc->moveBefore(loop);
+    for (Operation *user : alloc->getUsers())
+      if (isa<memref::DeallocOp>(user))
+        user->moveAfter(loop);
+  }
+}
+
+void mlir::relax::distributeParallelLoop(scf::ForOp loop) {
+  WalkResult allocates = loop.walk([](Operation *op) {
+    return isa<memref::AllocOp, memref::AllocaOp>(op) ? WalkResult::interrupt()
+                                                      : WalkResult::advance();
+  });
+  if (!allocates.wasInterrupted())
+    return;
+  moveLoopInvariantCode(loop); // such as sizes of buffers
+  LoopDistributor distributor(loop);
+  if (distributor.match())
+    distributor.run();
+  else
+    hoistBuffers(loop);
 }

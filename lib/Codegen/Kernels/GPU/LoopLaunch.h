@@ -34,6 +34,12 @@ void launchParallel(scf::ParallelOp op);
 /// Returns whether there are any.
 bool launchNest(scf::ForOp nest);
 
+/// Makes a loop of each step of a parallel loop that allocates, so that threads
+/// can share the loops inside of it, too. Buffers are those of all iterations
+/// then, and are allocated before. A loop that is not known to be parallel
+/// stays, and its buffers are allocated once.
+void distributeParallelLoop(scf::ForOp loop);
+
 } // namespace mlir::relax
 
 #endif // RELAX_MLIR_LIB_CODEGEN_KERNELS_GPU_LOOPLAUNCH_H

@@ -252,6 +252,8 @@ void KernelMapper::normalizeMemory() {
 
 LogicalResult KernelMapper::normalize() {
   normalizeMemory();
+  for (auto loop : llvm::make_early_inc_range(body.getOps<scf::ForOp>()))
+    distributeParallelLoop(loop);
   SmallVector<linalg::LinalgOp> nested;
   // In order: what is computed from a loaded value is one too.
   for (Operation &op : body)

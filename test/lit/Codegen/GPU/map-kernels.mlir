@@ -355,3 +355,37 @@ func.func private @depthwise(%x: memref<?x?xf32>, %w: memref<?x3xf32>, %y: memre
   }
   return
 }
+
+// -----
+
+// A parallel loop with a buffer is distributed: a launch for each step, whose
+// threads are iterations of both loops, and a buffer for all rows.
+// CHECK-LABEL: func.func private @steps
+// CHECK: memref.alloc(%{{.*}}) : memref<?x16xf32>
+// CHECK: gpu.launch
+// CHECK: memref.store %{{.*}} : memref<?x16xf32>
+// CHECK: gpu.launch
+// CHECK: memref.load %{{.*}} : memref<?x16xf32>
+// CHECK-NOT: gpu.launch
+// CHECK: memref.dealloc
+func.func private @steps(%x: memref<?x16xf32>, %y: memref<?x16xf32>) attributes {relax.device = #relax.vdevice<"cuda", 0>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c15 = arith.constant 15 : index
+  %c16 = arith.constant 16 : index
+  %n = memref.dim %x, %c0 : memref<?x16xf32>
+  scf.for %r = %c0 to %n step %c1 {
+    %kept = memref.alloc() : memref<16xf32>
+    scf.for %i = %c0 to %c16 step %c1 {
+      %0 = memref.load %x[%r, %i] : memref<?x16xf32>
+      memref.store %0, %kept[%i] : memref<16xf32>
+    } {relax.loop = "vectorized"}
+    scf.for %i = %c0 to %c16 step %c1 {
+      %back = arith.subi %c15, %i : index
+      %0 = memref.load %kept[%back] : memref<16xf32>
+      memref.store %0, %y[%r, %i] : memref<?x16xf32>
+    } {relax.loop = "vectorized"}
+    memref.dealloc %kept : memref<16xf32>
+  } {relax.loop = "parallel"}
+  return
+}
