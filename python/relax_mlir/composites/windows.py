@@ -1,10 +1,11 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Convolutions and pools that no operation is made for: of dimensions in blocks, of any window.
+"""Convolutions and pools that no operation is made for, of dimensions in blocks or of any window.
 
 The functions of `relax_mlir.op.nn` take layouts with blocks, such as ``NCHW4c``: operands are moved
 to the layout without them, and the result back. The size of the window of a pool may be an
-expression over shape variables: a kernel of tensor expressions computes such a pool.
+expression over shape variables: a kernel of tensor expressions computes such a pool. Windows of a
+signal themselves are made by `sliding_windows`.
 """
 
 from __future__ import annotations
@@ -236,3 +237,33 @@ def _below(end: Any, first: Any, step: int, count: Any) -> Any:
     room = te.max((end - first).astype("int64"), zero)
     wanted = count.astype("int64") if hasattr(count, "astype") else te.const(count, "int64")
     return te.min(te.floordiv(room + (step - 1), te.const(step, "int64")), wanted)
+
+
+# ------------------------------------------------------------------------------------------------
+# Windows themselves
+# ------------------------------------------------------------------------------------------------
+
+
+def sliding_windows(x: ir.Value, axis: int, shape: Sequence[int | Dim], step: int) -> ir.Value:
+    """Return windows along a dimension of a tensor.
+
+    Parameters
+    ----------
+    x : mlir.ir.Value
+    axis : int
+        The dimension of the tensor, counted from the begin, and that of the number of windows.
+    shape : sequence of int or Dim
+        That of the result, whose last dimension is within a window.
+    step : int
+        From the begin of a window to that of the next one.
+    """
+
+    def windows(x: te.Tensor) -> te.Tensor:
+        def element(*places: Any) -> Any:
+            *others, within = places
+            others[axis] = others[axis] * step + within
+            return x(*others)
+
+        return te.compute(shape, element)
+
+    return call_te(windows, x, primfunc_name_hint="windows")

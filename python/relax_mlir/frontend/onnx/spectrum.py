@@ -11,6 +11,7 @@ from ... import op
 from ...composites import fourier
 from ...composites.complex_numbers import Complex, of_pairs, of_real, pairs_of
 from ...composites.tensors import cast, normal_axis, number, size_tensor
+from ...composites.windows import sliding_windows
 from ...core.ir import Dim
 from ..values import Value, known_array, known_ints, rank_of, shape_of
 from .model import dtype_of as dtype_of_onnx
@@ -80,11 +81,13 @@ def _stft(
     if rank_of(x) == 2:
         x = op.expand_dims(x, 2)
     frames = (shape_of(x)[1] - size) // every + 1
-    begins = op.multiply(op.arange(0, frames, 1, "int64"), number(every, "int64"))
-    places = op.add(op.expand_dims(begins, 1), op.arange(0, size, 1, "int64"))
-    framed = op.take(x, places, 1)
+    batch, _, parts = shape_of(x)
+    rows = op.squeeze(x, [2]) if parts == 1 else op.permute_dims(x, [0, 2, 1])
+    outer = [batch] if parts == 1 else [batch, parts]
+    framed = sliding_windows(rows, len(outer), [*outer, frames, size], every)
     if window is not None:
-        framed = op.multiply(framed, op.expand_dims(cast(window, x.type.dtype), 1))
+        framed = op.multiply(framed, cast(window, x.type.dtype))
+    framed = op.expand_dims(framed, 3) if parts == 1 else op.permute_dims(framed, [0, 2, 3, 1])
     return _fourier(framed, 2, None, False, bool(node.attr("onesided", 1)))
 
 

@@ -13,6 +13,7 @@ from mlir import ir
 
 from ... import op
 from ...composites.kernels import bind_size
+from ...composites.windows import sliding_windows
 from ...core.expr import const
 from ...core.ir import Dim, ShapeExpr
 from .registry import Graph, cast, converts, known, normal_axis, part, product, shape_of
@@ -245,13 +246,7 @@ def _unfold(graph: Graph, x: ir.Value, axis: int, size: int, step: int) -> ir.Va
     rank = graph.rank_of(0)
     if rank == 0:
         return op.reshape(x, graph.shape)
-    axis = normal_axis(axis, rank)
-    count = graph.shape[axis]
-    begins = op.arange(0, count * step, step, "int64")
-    places = op.add(op.expand_dims(begins, 1), op.arange(0, size, 1, "int64"))
-    windows = op.take(x, places, axis)
-    order = [i for i in range(rank + 1) if i != axis + 1]
-    return op.permute_dims(windows, [*order, axis + 1])
+    return sliding_windows(x, normal_axis(axis, rank), graph.shape, step)
 
 
 @converts("diagonal.default")

@@ -14,8 +14,9 @@ from ....composites import fourier
 from ....composites.complex_numbers import Complex, pairs_of
 from ....composites.einsum import einsum
 from ....composites.tensors import cast, normal_axis, number, size_tensor
+from ....composites.windows import sliding_windows
 from ...values import Value, rank_of, shape_of
-from .operands import counted, fields
+from .operands import fields
 from .registry import REQUIRED, converts
 
 
@@ -68,9 +69,9 @@ def _stft(attrs: SimpleNamespace, data: ir.Value, window: ir.Value) -> ir.Value:
         )
     axis, hop = normal_axis(-1, rank), int(attrs.hop_length)
     count = (shape_of(data)[axis] - length) // hop + 1
-    begins = op.multiply(counted(count, 0, 2), number(hop, "int64"))
     wide = dtype if dtype == "float64" else "float32"
-    frames = cast(op.take(data, op.add(begins, counted(length, 1, 2)), axis), wide)
+    windows = sliding_windows(data, axis, [*shape_of(data)[:axis], count, length], hop)
+    frames = cast(windows, wide)
     frames = op.multiply(frames, _weights(window, length, wide))
     result = fourier.half(frames) if attrs.onesided else fourier.transform(frames)
     if attrs.normalized:
