@@ -1,11 +1,12 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Discrete Fourier transforms, of the last dimension, as products with matrices.
+"""Discrete Fourier transforms, of the last dimension.
 
-A short transform is one product with a matrix. A longer one, of a length with divisors, is made of
-shorter ones (Cooley and Tukey 1965): those of the columns of a matrix with the elements, and then
-those of its rows. A length that is known when the program runs only takes one product, with a
-matrix that is computed then.
+Known lengths whose prime factors are small take kernels (`fast_fourier`). Another short transform
+is one product with a matrix. A longer one, of a length with divisors, is made of shorter ones
+(Cooley and Tukey 1965): those of the columns of a matrix with the elements, and then those of its
+rows. A length that is known when the program runs only takes one product, with a matrix that is
+computed then.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from mlir import ir
 from .. import op
 from ..core.expr import const
 from ..core.ir import Dim
+from . import fast_fourier
 from .complex_numbers import Complex, conjugate, multiply, product
+from .fast_fourier import is_fast
 from .tensors import cast, facts, rank_of, shape_of, size_tensor, transposed
 
 _SHORT = 128
@@ -50,6 +53,8 @@ def transform(x: Signal, columns: Size | None = None) -> Complex:
     """
     *outer, length = shape_of(x.real if isinstance(x, Complex) else x)
     columns = length if columns is None else columns
+    if is_fast(length) and isinstance(columns, int):
+        return fast_fourier.transform(x).map(lambda part: _first(part, columns))
     inner = _divisor(length)
     if inner is None or not isinstance(length, int) or not isinstance(columns, int):
         return _direct(x, length, columns)
@@ -57,7 +62,7 @@ def transform(x: Signal, columns: Size | None = None) -> Complex:
     # transform and column l of the second.
     rows, columns_of_row = inner, length // inner
     by_column = each(x, lambda part: transposed(op.reshape(part, [*outer, rows, columns_of_row])))
-    first = _direct(by_column, rows, rows)
+    first = transform(by_column)
     turned = multiply(first, _turns(columns_of_row, rows, length, first.dtype))
     wanted = -(-columns // rows)
     second = transform(turned.map(transposed), wanted)
@@ -69,18 +74,24 @@ def transform(x: Signal, columns: Size | None = None) -> Complex:
 
 def inverse(x: Complex) -> Complex:
     """Return the sums over `x * exp(2 pi i j k / n)`: the signals, times their length."""
-    return conjugate(transform(conjugate(x)))
+    swapped = transform(Complex(x.imag, x.real))
+    return Complex(swapped.imag, swapped.real)
 
 
 def half(x: ir.Value) -> Complex:
     """Return the frequencies from 0 to `n // 2` of real signals; the others are conjugates."""
-    return transform(x, shape_of(x)[-1] // 2 + 1)
+    length = shape_of(x)[-1]
+    if fast_fourier.has_half(length):
+        return fast_fourier.half(x)
+    return transform(x, length // 2 + 1)
 
 
 def inverse_half(x: Complex, length: Size) -> ir.Value:
     """Return real signals, times their length, of the frequencies from 0 to `length // 2`."""
     wanted = length // 2 + 1
     x = x.map(lambda part: _first(part, wanted))
+    if fast_fourier.has_half(length):
+        return fast_fourier.inverse_half(x, length)
     others = x.map(lambda part: _mirrored(part, length))
     whole = Complex(
         op.concat([x.real, others.real], -1), op.concat([x.imag, op.negative(others.imag)], -1)
@@ -152,8 +163,8 @@ def _divisor(length: Size) -> int | None:
     """Return the length of the first transforms of two, or None for a single product."""
     if not isinstance(length, int) or length <= _SHORT:
         return None
-    most = min(math.isqrt(length), _SHORT)
-    return max((one for one in range(2, most + 1) if length % one == 0), default=None)
+    divisors = (one for one in range(2, math.isqrt(length) + 1) if length % one == 0)
+    return max((one for one in divisors if one <= _SHORT or is_fast(one)), default=None)
 
 
 def _direct(x: Signal, rows: Size, columns: Size) -> Complex:

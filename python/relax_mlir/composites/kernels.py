@@ -37,15 +37,39 @@ def call_te(function: Callable[..., Any], *args: Any, **keywords: Any) -> ir.Val
     return _builder().call_te(function, *args, **keywords)
 
 
-def add_kernel(source: str, name: str) -> GlobalVar:
+def add_kernel(source: str, name: str, contract: bool = False) -> GlobalVar:
     """Add the kernel of a module in TVMScript to the program, unless it has it.
+
+    Parameters
+    ----------
+    source : str
+        A module with one kernel.
+    name : str
+        What it is called, where no other kernel has that name.
+    contract : bool
+        Whether products may be rounded together with the sums that they are part of.
 
     Raises
     ------
     ValueError
         If no function is being written.
     """
-    return _builder().add_kernel(next(iter(from_source(source).functions.values())), name)
+    kernel = next(iter(from_source(source).functions.values()))
+    if contract:
+        _allow_contraction(kernel)
+    return _builder().add_kernel(kernel, name)
+
+
+def _allow_contraction(kernel: ir.Operation | ir.OpView) -> None:
+    operation = kernel.operation
+    flag = ir.Attribute.parse("#arith.fastmath<contract>", operation.context)
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        if inner.name in ("arith.addf", "arith.subf", "arith.mulf"):
+            inner.attributes["fastmath"] = flag
+        return ir.WalkResult.ADVANCE
+
+    operation.walk(visit)
 
 
 def new_size_name(prefix: str) -> str:
