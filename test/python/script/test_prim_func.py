@@ -404,6 +404,25 @@ def test_gr02_while_and_local_variables():
     np.testing.assert_array_equal(got, np.searchsorted(a, q))
 
 
+def test_gr02_variables_that_begin_as_another_one():
+    """The place of the largest element, which begins as that of the first one."""
+    kernel = """
+    @T.prim_func
+    def k(A: T.Buffer((4, 6), "int64"), B: T.Buffer((4,), "int32")):
+        for i in T.parallel(4):
+            first = i % 2
+            best = first
+            for j in range(6):
+                if A[i, j] > A[i, best]:
+                    best = j
+            B[i] = best
+    """
+    a = np.array([[3, 1, 7, 2, 0, 5], [1, 9, 2, 2, 2, 2], [0, 0, 0, 0, 0, 4], [6, 1, 1, 8, 1, 1]])
+    params = 'x: R.Tensor((4, 6), "int64")'
+    got = run(kernel, params, 'R.Tensor((4,), "int32")', a)
+    np.testing.assert_array_equal(got, a.argmax(1))
+
+
 def test_gr02_scan_depends_on_the_order():
     kernel = """
     @T.prim_func

@@ -166,7 +166,7 @@ class AssignmentParser(BufferParser):
             raise self.error(node, message)
         elif type(value) in self._bindings:
             getattr(self, self._bindings[type(value)])(node, name, value)
-        elif isinstance(value, tir.Var):
+        elif isinstance(value, tir.Var) and not (value.name and self._assigned.get(name, 0) > 1):
             is_new = not value.name  # n = T.int64()
             self.env.bind(name, tir.Var(name, value.dtype) if is_new else value)
         elif is_number:
