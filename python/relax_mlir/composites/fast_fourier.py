@@ -20,6 +20,7 @@ import numpy as np
 from mlir import ir
 
 from .. import op
+from ..builder.places import state_te_gradient
 from ..core.expr import const
 from ..core.ir import Dim, TensorStructInfo
 from .complex_numbers import Complex
@@ -523,4 +524,6 @@ def _called(
     result = op.call_tir(
         function, [arguments[one] for one in names[:-count]], infos if count > 1 else infos[0]
     )
+    length = math.prod(map(int, buffers["x"].split(", ")[1:]))
+    state_te_gradient(result, "fourier_gradient", {"length": length, "is_inverse": count == 1})
     return [result] if count == 1 else [op.get_item(result, i) for i in range(count)]

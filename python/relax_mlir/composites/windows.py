@@ -20,6 +20,7 @@ from typing import Any
 from mlir import ir
 
 from .. import te
+from ..builder.places import state_te_gradient
 from ..core.expr import as_tensor, as_tensors
 from ..core.ir import Dim
 from ..op._arguments import padding_of, spatial
@@ -266,4 +267,6 @@ def sliding_windows(x: ir.Value, axis: int, shape: Sequence[int | Dim], step: in
 
         return te.compute(shape, element)
 
-    return call_te(windows, x, primfunc_name_hint="windows")
+    made = call_te(windows, x, primfunc_name_hint="windows")
+    state_te_gradient(made, "sliding_windows_gradient", {"axis": axis, "step": step})
+    return made

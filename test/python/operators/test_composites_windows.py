@@ -13,6 +13,9 @@ import torch
 import torch.nn.functional as F  # noqa: N812 (as everybody calls it)
 import tvm_ffi
 from relax_mlir import op
+from relax_mlir.composites.windows import sliding_windows
+from relax_mlir.core.expr import as_tensor
+from relax_mlir.core.ir import TensorStructInfo
 from relax_mlir.script import from_source
 
 RNG = np.random.default_rng(3)
@@ -202,3 +205,26 @@ def test_error_of_arguments(write_, message):
         with pytest.raises(ValueError, match=message):
             write_(x, w)
         bb.emit_func_output(x)
+
+
+@pytest.mark.parametrize("size, step", [(4, 1), (6, 4), (2, 3), (5, 5)])
+def test_windows_of_signals_and_their_gradients(size: int, step: int) -> None:
+    x = np.random.default_rng(size).standard_normal((2, 17, 3)).astype("float32")
+    count = (17 - size) // step + 1
+    weights = np.random.default_rng(step).standard_normal((2, count, 3, size)).astype("float32")
+    param = relax.Var("x", TensorStructInfo(x.shape, "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [param]):
+        with builder.dataflow():
+            made = sliding_windows(as_tensor(param), 1, weights.shape, step)
+            loss = op.sum(op.multiply(made, relax.const(weights, "float32")))
+            output = builder.emit_output(loss)
+        builder.emit_func_output(output)
+    mod = relax.transform.Gradient("main")(builder.finalize())
+    loss, (gradient,) = relax.VirtualMachine(relax.compile(mod))["main_adjoint"](x)
+    windows = np.lib.stride_tricks.sliding_window_view(x, size, 1)[:, ::step]
+    wanted = np.zeros_like(x)
+    for i in range(count):
+        wanted[:, i * step : i * step + size] += weights[:, i].transpose(0, 2, 1)
+    np.testing.assert_allclose(loss.numpy(), (windows * weights).sum(), rtol=1e-4)
+    np.testing.assert_allclose(gradient.numpy(), wanted, rtol=1e-5, atol=1e-5)

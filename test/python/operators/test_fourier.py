@@ -16,6 +16,15 @@ from relax_mlir.core.ir import TensorStructInfo
 KINDS = ("complex", "inverse", "real", "half", "inverse_half")
 
 
+TRANSFORMS = {
+    "complex": lambda x, length: fourier.transform(Complex(*x)),
+    "inverse": lambda x, length: fourier.inverse(Complex(*x)),
+    "real": lambda x, length: fourier.transform(x[0]),
+    "half": lambda x, length: fourier.half(x[0]),
+    "inverse_half": lambda x, length: fourier.inverse_half(Complex(*x), length),
+}
+
+
 def columns_of(kind: str, length: int) -> list[int]:
     """Return how many columns the parameters have."""
     if kind in ("real", "half"):
@@ -33,15 +42,9 @@ def program(kind: str, length: int, dtype: str) -> relax.IRModule:
     with builder.function("main", params):
         with builder.dataflow():
             x = [as_tensor(param) for param in params]
-            if kind == "inverse_half":
-                result = fourier.inverse_half(Complex(*x), length)
-            elif kind in ("real", "half"):
-                made = (fourier.transform if kind == "real" else fourier.half)(x[0])
-                result = op.tuple(made.real, made.imag)
-            else:
-                made = (fourier.transform if kind == "complex" else fourier.inverse)(Complex(*x))
-                result = op.tuple(made.real, made.imag)
-            output = builder.emit_output(result)
+            made = TRANSFORMS[kind](x, length)
+            is_complex = isinstance(made, Complex)
+            output = builder.emit_output(op.tuple(made.real, made.imag) if is_complex else made)
         builder.emit_func_output(output)
     return builder.finalize()
 
@@ -105,6 +108,46 @@ def test_transforms_of_no_signals(kind: str) -> None:
     got = vm["main"](*empty)
     result = got if kind == "inverse_half" else got[0]
     assert result.numpy().shape == (0, 33 if kind == "half" else 64)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_gradients(kind: str) -> None:
+    """Transforms are linear: the gradient of a weighted sum are the weights, transformed back."""
+    length, rows = 48, 2
+    rng = np.random.default_rng(0)
+    parts = [rng.standard_normal((rows, n)) for n in columns_of(kind, length)]
+    results = expected(kind, length, parts)
+    count = 1 if kind == "inverse_half" else 2
+    weights = [rng.standard_normal(results.shape) for _ in range(count)]
+    params = [relax.Var(f"x{i}", TensorStructInfo(x.shape, "float64")) for i, x in enumerate(parts)]
+    builder = relax.BlockBuilder()
+    with builder.function("main", params):
+        with builder.dataflow():
+            x = [as_tensor(param) for param in params]
+            made = TRANSFORMS[kind](x, length)
+            outputs = [made.real, made.imag] if isinstance(made, Complex) else [made]
+            terms = [
+                op.sum(op.multiply(part, relax.const(weight, "float64")))
+                for part, weight in zip(outputs, weights, strict=True)
+            ]
+            loss = terms[0] if len(terms) == 1 else op.add(*terms)
+            output = builder.emit_output(loss)
+        builder.emit_func_output(output)
+    mod = relax.transform.Gradient("main")(builder.finalize())
+    _, gradients = relax.VirtualMachine(relax.compile(mod))["main_adjoint"](*parts)
+
+    def weighted(moved: list[np.ndarray]) -> float:
+        y = expected(kind, length, moved)
+        both = [y.real, y.imag] if np.iscomplexobj(y) else [y]
+        return sum(float((a * b).sum()) for a, b in zip(both, weights, strict=True))
+
+    directions = [rng.standard_normal(x.shape) for x in parts]
+    change = weighted(directions)
+    got = sum(
+        float((gradient.numpy() * d).sum())
+        for gradient, d in zip(gradients, directions, strict=True)
+    )
+    np.testing.assert_allclose(got, change, rtol=1e-9)
 
 
 def test_infinite_elements_stay_in_their_row() -> None:

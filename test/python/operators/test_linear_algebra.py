@@ -8,9 +8,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
-from mlir import ir
-
 import relax_mlir as relax
+from mlir import ir
 from relax_mlir import op
 from relax_mlir.composites import linear_algebra
 from relax_mlir.core.expr import as_tensor

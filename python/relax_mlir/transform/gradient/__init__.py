@@ -13,6 +13,7 @@ from . import manipulate as manipulate
 from . import norm as norm
 from . import products as products
 from . import reduce as reduce
+from . import signals as signals
 from . import sort as sort
 from . import structure as structure
 from . import window as window
