@@ -1,0 +1,11 @@
+// RUN: relax-opt %s -verify-diagnostics -relax-phase-outline
+
+func.func private @kernel(%x: memref<8xf32>) {
+  // expected-error@+1 {{'linalg.generic' op expected loops, which the phase kernels makes of it}}
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%x : memref<8xf32>) {
+  ^bb0(%old: f32):
+    %0 = math.sin %old : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
