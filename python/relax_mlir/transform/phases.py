@@ -89,11 +89,11 @@ def _foldings(options: CompileOptions) -> list[Pass]:
     # Devices would copy what is permuted, and the parts of a split, in launches of their own.
     splits = options.fuse and not options.device
     passes: list[Any] = [SplitBeforePermuteDims()] if splits else []
-    passes.append(simplify(join=False))
+    passes += [simplify(join=False), FoldPad()]
     if options.integer_products and _multiplies(options, "int16"):
         is_direct = _multiplies(options, "int8") and options.vector_bits == 512
         passes.append(FakeQuantizationToInteger(has_byte_convolutions=is_direct, worthwhile=True))
-    passes += [ConvertLayout(layouts), FoldPad(), ExpandConv1D(), FoldBatchnormToConv2D()]
+    passes += [ConvertLayout(layouts), ExpandConv1D(), FoldBatchnormToConv2D()]
     passes += [MergeConvBranches(), FlattenConv3D()]
     if options.winograd and not options.device:
         passes.append(SplitDilatedConv2D())
