@@ -318,7 +318,7 @@ def _moves() -> dict[str, Operator]:
             along, {"2 of 1,000 x 1,000": _drawn((_normal, _SQUARE), (_normal, _SQUARE))}, {}
         )
     return found | {
-        "rot90": _of_matrices(torch.rot90, _normal, _SQUARE),
+        "rot90": _of_matrices(lambda x: torch.rot90(x).contiguous(), _normal, _SQUARE),
         "flip": _of_matrices(partial(torch.flip, dims=(1,)), _normal, _SQUARE),
         "roll": _of_matrices(partial(torch.roll, shifts=7, dims=1), _normal, _SQUARE),
         "windows of signals": _of_images(lambda x: x.unfold(-1, 400, 160).contiguous(), signal),

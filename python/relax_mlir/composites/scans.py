@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import math
+
 from mlir import ir
 
 from .. import op
@@ -11,7 +13,8 @@ from ..core.ir import TensorStructInfo
 from .kernels import add_kernel
 from .tensors import number, product, rank_of, shape_of
 
-# A sum times a power of e that is the largest element so far.
+# The larger one of two numbers, and what the smaller one adds to it. Totals are float64: the numbers
+# of a long line are small beside their sum.
 _LOG_OF_SUMS = """
 @I.ir_module
 class Module:
@@ -20,18 +23,20 @@ class Module:
         outer, n, inner = T.int64(), T.int64(), T.int64()
         x = T.match_buffer(x_, (outer, n, inner), "{dtype}")
         y = T.match_buffer(y_, (outer, n, inner), "{dtype}")
-        for k in range(outer):
-            for i in range(T.min(n, T.int64(1))):
-                for j in range(inner):
-                    y[k, i, j] = x[k, i, j]
-            for i in range(n - 1):
-                for j in range(inner):
-                    if x[k, i + 1, j] == y[k, i, j]:
-                        y[k, i + 1, j] = x[k, i + 1, j] + T.{dtype}({log_of_two})
-                    else:
-                        y[k, i + 1, j] = T.max(x[k, i + 1, j], y[k, i, j]) + T.log1p(
-                            T.exp(-T.abs(x[k, i + 1, j] - y[k, i, j]))
-                        )
+        for k in T.parallel(outer):
+            total = T.alloc_buffer((inner,), "float64")
+            for j in T.vectorized(inner):
+                total[j] = -T.infinity("float64")
+            for i in range(n):
+                for j in T.vectorized(inner):
+                    before = total[j]
+                    element = T.Cast("float64", x[k, i, j])
+                    more = T.log(T.float64(1) + T.exp(-T.abs(element - before)))
+                    # Infinite numbers have no difference.
+                    equal = T.Select(element == before, T.float64({log_of_two}), more)
+                    after = T.max(element, before) + equal
+                    total[j] = after
+                    y[k, i, j] = T.Cast("{dtype}", after)
 """
 
 
@@ -68,9 +73,14 @@ def log_of_running_sums(x: ir.Value, axis: int) -> ir.Value:
     axis : int
         Counted from the begin.
     """
+    last = rank_of(x) - 1
+    if axis == last > 0:  # lines are lanes
+        order = [last, *range(last)]
+        back = [*range(1, last + 1), 0]
+        return op.permute_dims(log_of_running_sums(op.permute_dims(x, order), 0), back)
     dims, dtype = shape_of(x), x.type.dtype
     shape = [product(dims[:axis]), dims[axis], product(dims[axis + 1 :])]
-    source = _LOG_OF_SUMS.format(dtype=dtype, log_of_two=0.6931471805599453)
+    source = _LOG_OF_SUMS.format(dtype=dtype, log_of_two=math.log(2))
     kernel = add_kernel(source, f"log_of_running_sums_{dtype}")
     result = op.call_tir(kernel, [op.reshape(x, shape)], TensorStructInfo(shape, dtype))
     return op.reshape(result, dims)
