@@ -275,6 +275,19 @@ static bool isReadInOrder(const KernelFacts &facts, unsigned param) {
          });
 }
 
+/// Whether iterations of the innermost loop read elements that follow one
+/// another.
+static bool readsAlongRows(const KernelFacts &facts, unsigned param) {
+  auto places = facts.getReads(param);
+  return places && llvm::all_of(*places, [](const KernelFacts::Read &read) {
+           ArrayRef<AffineExpr> results = read.map.getResults();
+           return !results.empty() &&
+                  results.back() ==
+                      getAffineDimExpr(read.map.getNumDims() - 1,
+                                       read.map.getContext());
+         });
+}
+
 /// Whether a matrix product reads a tensor with its dimensions permuted as fast
 /// as without: the innermost one is none of a batch, and rows stay together.
 static bool readsPermuted(const KernelFacts::Read &read, AffineMap order) {
@@ -523,9 +536,12 @@ bool Partitioner::isUniform(const Group &group) const {
   };
   return all([](const KernelFacts &facts) { return facts.isVectorizable; }) ||
          all([](const KernelFacts &facts) { return facts.isCheap; }) ||
-         all([](const KernelFacts &facts) {
-           return facts.isGather || (facts.isCheap && facts.isOneNest);
-         });
+         (all([](const KernelFacts &facts) {
+            return facts.isGather || (facts.isCheap && facts.isOneNest);
+          }) &&
+          llvm::all_of(getInnerEdges(group), [&](const Edge &edge) {
+            return readsAlongRows(*nodes[edge.to].facts, edge.param);
+          }));
 }
 
 LogicalResult Partitioner::run() {

@@ -253,3 +253,24 @@ relax.func @bags(%w: !relax.tensor<[9999, 256], f32>, %x: !relax.tensor<[b, 32],
   }
   relax.return %0 : !relax.tensor<[b, 256], f32>
 }
+
+// -----
+
+// Rows at computed places stay rows where what follows permutes them.
+!rows = !relax.tensor<[b, 32, 256], f32>
+!columns = !relax.tensor<[b, 256, 32], f32>
+
+// CHECK-LABEL: relax.func @permuted
+// CHECK: relax.dataflow
+// CHECK-NEXT: relax.call @fused_take_negative(
+// CHECK-NEXT: relax.call_tir @permute_dims(
+// CHECK-NEXT: relax.output
+relax.func @permuted(%w: !relax.tensor<[9999, 256], f32>, %x: !relax.tensor<[b, 32], i64>) -> !columns {
+  %0 = relax.dataflow -> !columns {
+    %1 = relax.take %w, %x {axis = 0 : i64} : (!relax.tensor<[9999, 256], f32>, !relax.tensor<[b, 32], i64>) -> !rows
+    %2 = relax.negative %1 : (!rows) -> !rows
+    %3 = relax.permute_dims %2 {axes = array<i64: 0, 2, 1>} : (!rows) -> !columns
+    relax.output %3 : !columns
+  }
+  relax.return %0 : !columns
+}
