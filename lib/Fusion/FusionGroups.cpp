@@ -282,9 +282,8 @@ static bool readsAlongRows(const KernelFacts &facts, unsigned param) {
   return places && llvm::all_of(*places, [](const KernelFacts::Read &read) {
            ArrayRef<AffineExpr> results = read.map.getResults();
            return !results.empty() &&
-                  results.back() ==
-                      getAffineDimExpr(read.map.getNumDims() - 1,
-                                       read.map.getContext());
+                  results.back() == getAffineDimExpr(read.map.getNumDims() - 1,
+                                                     read.map.getContext());
          });
 }
 

@@ -13,8 +13,8 @@ from ..core.ir import TensorStructInfo
 from .kernels import add_kernel
 from .tensors import number, product, rank_of, shape_of
 
-# The larger one of two numbers, and what the smaller one adds to it. Totals are float64: the numbers
-# of a long line are small beside their sum.
+# The larger one of two numbers, and what the smaller one adds. Totals are float64: elements of
+# a long line are small beside their sum.
 _LOG_OF_SUMS = """
 @I.ir_module
 class Module:
