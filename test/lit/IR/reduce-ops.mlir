@@ -86,6 +86,15 @@ relax.func @cumsum_dtype(%x: !relax.tensor<[n, m, 4], i1>) -> !relax.object {
   relax.return %0 : !relax.tensor<[n, m, 4], i64>
 }
 
+// CHECK-LABEL: relax.func @cummax(
+relax.func @cummax(%x: !relax.tensor<[n, m, 4], f32>) -> !relax.object {
+  // CHECK: relax.cummax %x {axis = -1 : i64} : (!relax.tensor<[n, m, 4], f32>) -> !relax.tensor<[n, m, 4], f32>
+  %0 = relax.cummax %x {axis = -1 : i64} : (!relax.tensor<[n, m, 4], f32>) -> !relax.tensor<[n, m, 4], f32>
+  // CHECK: relax.cummin %x : (!relax.tensor<[n, m, 4], f32>) -> !relax.tensor<[m * n * 4], f32>
+  %1 = relax.cummin %x : (!relax.tensor<[n, m, 4], f32>) -> !relax.tensor<[m * n * 4], f32>
+  relax.return %0 : !relax.tensor<[n, m, 4], f32>
+}
+
 // CHECK-LABEL: relax.func @cumprod_rank(
 relax.func @cumprod_rank(%x: !relax.tensor<ndim = 3, f32>) -> !relax.object {
   // CHECK: relax.cumprod %x : (!relax.tensor<ndim = 3, f32>) -> !relax.tensor<ndim = 1, f32>
