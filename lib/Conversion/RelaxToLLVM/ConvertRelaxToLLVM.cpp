@@ -316,9 +316,7 @@ LogicalResult FunctionEmitter::emit() {
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// Rejects linalg operations, which the lowerings that follow would make
-/// invalid.
-static LogicalResult verifyKernels(ModuleOp module) {
+LogicalResult mlir::relax::verifyKernels(ModuleOp module) {
   WalkResult result = module.walk([](linalg::LinalgOp op) {
     op.emitOpError() << "cannot be lowered to LLVM: expected relax-phase-"
                         "kernels to make loops of it";
@@ -327,13 +325,23 @@ static LogicalResult verifyKernels(ModuleOp module) {
   return failure(result.wasInterrupted());
 }
 
+/// Rejects code for devices, whose memory the lowerings that follow do not know.
+static LogicalResult verifyIsCompiled(ModuleOp module) {
+  for (Operation &op : *module.getBody())
+    if (op.getName().getStringRef() == "gpu.module")
+      return op.emitOpError() << "cannot be lowered to LLVM: expected "
+                                 "relax-phase-outline to compile it";
+  return success();
+}
+
 namespace {
 struct RelaxConvertToLLVMPass
     : relax::impl::RelaxConvertToLLVMPassBase<RelaxConvertToLLVMPass> {
   using RelaxConvertToLLVMPassBase::RelaxConvertToLLVMPassBase;
 
   void runOnOperation() override {
-    if (failed(verifyKernels(getOperation())))
+    if (failed(verifyKernels(getOperation())) ||
+        failed(verifyIsCompiled(getOperation())))
       return signalPassFailure();
     RuntimeModule runtime(getOperation());
     SmallVector<FuncOp> functions(getOperation().getOps<FuncOp>());

@@ -276,7 +276,7 @@ struct RelaxOutlineParallelLoopsPass
     : relax::impl::RelaxOutlineParallelLoopsPassBase<
           RelaxOutlineParallelLoopsPass> {
   void runOnOperation() override {
-    if (failed(checkHasLoops()))
+    if (failed(verifyKernels(getOperation())))
       return signalPassFailure();
     SmallVector<scf::ForOp> serial;
     getOperation().walk([&](func::FuncOp func) {
@@ -306,20 +306,6 @@ struct RelaxOutlineParallelLoopsPass
     for (auto [loop, grain] : loops)
       if (failed(Outliner(runtime, symbols).outline(loop, grain)))
         return signalPassFailure();
-  }
-
-  /// Control flow in the body of what is no loop yet would become blocks, of
-  /// which it may have one.
-  LogicalResult checkHasLoops() {
-    WalkResult result = getOperation().walk([](Operation *op) {
-      Dialect *dialect = op->getDialect();
-      if (!dialect || dialect->getNamespace() != "linalg" ||
-          op->getNumRegions() == 0)
-        return WalkResult::advance();
-      op->emitOpError("expected loops, which the phase kernels makes of it");
-      return WalkResult::interrupt();
-    });
-    return failure(result.wasInterrupted());
   }
 };
 } // namespace

@@ -26,6 +26,10 @@ namespace mlir::relax {
 /// for the unknown one.
 uint32_t encodeDType(Type dtype);
 
+/// Rejects linalg operations, which the lowerings that follow would make
+/// invalid.
+LogicalResult verifyKernels(ModuleOp module);
+
 /// Globals and declarations of one module. Equal strings share a global.
 class RuntimeModule {
 public:

@@ -79,3 +79,12 @@ relax.func @main(%x: !relax.tensor<ndim = 1, f32>) -> !relax.object {
   relax.builtin.call_kernel @k() outs(%x) : () -> !relax.tensor<ndim = 1, f32>
   relax.return %x : !relax.tensor<ndim = 1, f32>
 }
+
+// -----
+
+// expected-error @below {{cannot be lowered to LLVM: expected relax-phase-outline to compile it}}
+gpu.module @kernels {
+  gpu.func @nothing() kernel {
+    gpu.return
+  }
+}
