@@ -325,7 +325,8 @@ LogicalResult mlir::relax::verifyKernels(ModuleOp module) {
   return failure(result.wasInterrupted());
 }
 
-/// Rejects code for devices, whose memory the lowerings that follow do not know.
+/// Rejects code for devices, whose memory the lowerings that follow do not
+/// know.
 static LogicalResult verifyIsCompiled(ModuleOp module) {
   for (Operation &op : *module.getBody())
     if (op.getName().getStringRef() == "gpu.module")
