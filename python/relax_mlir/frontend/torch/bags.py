@@ -88,7 +88,10 @@ class _EqualBags:
         begins = offsets.owner
         if getattr(begins, "name", "") != "relax.arange":
             return None
-        first, _, length = (Dim(operand.type.value) for operand in begins.operands)
+        values = [operand.type.value for operand in begins.operands]
+        if any(value is None for value in values):
+            return None
+        first, _, length = map(Dim, values)
         if first.value != 0 or not (size * length).prove_equal(shape_of(indices)[0]):
             return None
         indices = op.reshape(indices, [size, length])
