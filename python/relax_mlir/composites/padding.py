@@ -10,6 +10,7 @@ from typing import Any
 from mlir import ir
 
 from .. import op
+from ..core.variables import defining_op, float_of
 from .tensors import number, product, shape_of, size_tensor
 
 
@@ -66,7 +67,7 @@ def pad(x: ir.Value, widths: Sequence[Any], mode: str, value: ir.Value) -> ir.Va
     pairs = [widths[axis + side] for axis in range(rank) for side in (0, rank)]
     if mode in _REPEATS and _repeats_once(x, widths, mode):
         return op.nn.pad(x, pairs, _REPEATS[mode])
-    added = _float_of(value) if mode == "constant" else None
+    added = float_of(defining_op(value)) if mode == "constant" else None
     if added is not None and all(isinstance(one, int) and one >= 0 for one in pairs):
         return op.nn.pad(x, pairs, pad_value=added) if any(pairs) else x
     for axis in range(rank):
@@ -76,17 +77,6 @@ def pad(x: ir.Value, widths: Sequence[Any], mode: str, value: ir.Value) -> ir.Va
         elif before != 0 or after != 0:
             x = _repeat_axis(x, axis, before, after, mode)
     return x
-
-
-def _float_of(value: ir.Value) -> float | None:
-    """Return the number that a constant of floats is; None of anything else."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.name != "relax.constant":
-        return None
-    number = owner.attributes["value"]
-    if not isinstance(number, ir.DenseFPElementsAttr) or not number.is_splat:
-        return None
-    return float(number.get_splat_value().value)
 
 
 def _pad_axis(x: ir.Value, axis: int, before: Any, after: Any, value: ir.Value) -> ir.Value:

@@ -52,6 +52,16 @@ def defining_op(value: ir.Value) -> ir.Operation | None:
     return None if isinstance(owner, ir.Block) else owner.operation
 
 
+def float_of(made: ir.Operation | None) -> float | None:
+    """Return the number that all elements of a constant of floats are; None of anything else."""
+    if made is None or made.name != "relax.constant":
+        return None
+    elements = made.attributes["value"]
+    if not isinstance(elements, ir.DenseFPElementsAttr) or not elements.is_splat:
+        return None
+    return float(elements.get_splat_value().value)
+
+
 def operation_of(expr: Expr) -> ir.Operation | None:
     """Return the operation that an expression is, or that makes the value; None for a parameter."""
     if isinstance(expr, ir.Value):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from mlir import ir
 
 from .. import op
-from ..core.variables import defining_op
+from ..core.variables import defining_op, float_of
 from .python_pass import function_pass
 from .rewriting import dtype_of, has_one_use, made_by, rewrite_operations
 
@@ -119,7 +119,7 @@ def _polynomial(value: ir.Value, leaves: Sequence[ir.Value]) -> _Polynomial | No
     made = defining_op(value)
     if made is None:
         return None
-    if (number := _number(made)) is not None:
+    if (number := float_of(made)) is not None:
         return {(0,) * len(leaves): number}
     if made.name not in _ARITHMETIC:
         return None
@@ -130,7 +130,7 @@ def _polynomial(value: ir.Value, leaves: Sequence[ir.Value]) -> _Polynomial | No
         return {key: left.get(key, 0) + right.get(key, 0) for key in {**left, **right}}
     if made.name == "relax.multiply":
         return _product(left, right)
-    number = _number(defining_op(made.operands[1]))
+    number = float_of(defining_op(made.operands[1]))
     if made.name == "relax.divide" and number:
         return {key: coefficient / number for key, coefficient in left.items()}
     if made.name == "relax.power" and number in (2, 3):
@@ -146,13 +146,3 @@ def _product(left: _Polynomial, right: _Polynomial) -> _Polynomial:
             key = tuple(map(sum, zip(one, other, strict=True)))
             result[key] = result.get(key, 0) + number * factor
     return result
-
-
-def _number(made: ir.Operation | None) -> float | None:
-    """Return the number that all elements of a constant are; None where it is no such constant."""
-    if made is None or made.name != "relax.constant":
-        return None
-    elements = made.attributes["value"]
-    if not isinstance(elements, ir.DenseFPElementsAttr) or not elements.is_splat:
-        return None
-    return float(elements.get_splat_value().value)
