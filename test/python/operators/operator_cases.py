@@ -116,8 +116,6 @@ R.cumsum(x, axis=1)
 R.cumsum(x, axis=-1, dtype="int64", exclusive=True)
 R.cumprod(x, axis=0)
 R.cumprod(x)
-R.cummax(x, axis=1)
-R.cummin(x)
 x: F(2, 3, 4):
 R.variance(x, axis=[1, 2])
 R.std(x, axis=0)
