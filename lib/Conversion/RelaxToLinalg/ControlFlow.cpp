@@ -11,7 +11,9 @@
 #include "relax-mlir/IR/Relax.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -66,6 +68,53 @@ Value mlir::relax::buildIf(ImplicitLocOpBuilder &b, Type type, Value condition,
              [&] { return Carried{thenBranch()}; },
              [&] { return Carried{elseBranch()}; })
       .front();
+}
+
+/// The lanes of a vector of i1 as bits, the first one as the lowest.
+static Value buildLaneBits(ImplicitLocOpBuilder &b, Value lanes) {
+  int64_t count = cast<VectorType>(lanes.getType()).getDimSize(0);
+  Value bits = vector::BitCastOp::create(
+      b, VectorType::get(1, b.getIntegerType(count)), lanes);
+  return vector::ExtractOp::create(b, bits, 0);
+}
+
+static Value buildIntLike(ImplicitLocOpBuilder &b, Value like, int64_t number) {
+  return arith::ConstantOp::create(b, b.getIntegerAttr(like.getType(), number));
+}
+
+Value mlir::relax::buildAnyLane(ImplicitLocOpBuilder &b, Value lanes) {
+  Value bits = buildLaneBits(b, lanes);
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, bits,
+                               buildIntLike(b, bits, 0));
+}
+
+Carried mlir::relax::buildLaneLoop(
+    ImplicitLocOpBuilder &b, Value lanes, ValueRange carried,
+    llvm::function_ref<Carried(Value, ValueRange)> body) {
+  auto asIndex = [&](Value number) -> Value {
+    return arith::IndexCastUIOp::create(b, b.getIndexType(), number);
+  };
+  auto overLanes = [&] {
+    Value bits = buildLaneBits(b, lanes), one = buildIntLike(b, bits, 1);
+    Carried next = {bits};
+    llvm::append_range(next, carried);
+    Value zero = arith::ConstantIndexOp::create(b, 0);
+    Value step = arith::ConstantIndexOp::create(b, 1);
+    next = buildLoop(
+        b, zero, asIndex(math::CtPopOp::create(b, bits)), step, next,
+        [&](Value, ValueRange carried) {
+          Value bits = carried[0];
+          Value lane = asIndex(math::CountTrailingZerosOp::create(b, bits));
+          Value rest = arith::AndIOp::create(
+              b, bits, arith::SubIOp::create(b, bits, one));
+          Carried next = {rest};
+          llvm::append_range(next, body(lane, carried.drop_front()));
+          return next;
+        });
+    return Carried(ArrayRef<Value>(next).drop_front());
+  };
+  return buildIf(b, carried.getTypes(), buildAnyLane(b, lanes), overLanes,
+                 [&] { return Carried(carried); });
 }
 
 static void setLoopKind(ImplicitLocOpBuilder &b, Operation *loop,

@@ -44,6 +44,14 @@ Value buildIf(ImplicitLocOpBuilder &b, Type type, Value condition,
               llvm::function_ref<Value()> thenBranch,
               llvm::function_ref<Value()> elseBranch);
 
+/// Whether any lane of a vector of i1 is set.
+Value buildAnyLane(ImplicitLocOpBuilder &b, Value lanes);
+
+/// A loop over the lanes of a vector of i1 that are set, in order; a vector
+/// without any is passed over. `body` gets the number of a lane.
+Carried buildLaneLoop(ImplicitLocOpBuilder &b, Value lanes, ValueRange carried,
+                      llvm::function_ref<Carried(Value, ValueRange)> body);
+
 /// Has threads share a loop of which no iteration sees what another one writes,
 /// at least `grain` iterations each.
 void makeParallel(ImplicitLocOpBuilder &b, Operation *loop, int64_t grain = 1);

@@ -16,16 +16,8 @@ using namespace mlir::relax;
 /// The least number of elements of a part of a line.
 static constexpr int64_t kPart = 1 << 14;
 
-std::optional<int64_t> mlir::relax::leastToSortByDigits(Type element) {
-  unsigned width = element.getIntOrFloatBitWidth();
-  // Floats of 8 bits differ in how they write what is not a number.
-  if (width < 8 || (width == 8 && isa<FloatType>(element)))
-    return std::nullopt;
-  return 16 * width;
-}
-
 std::optional<int64_t> mlir::relax::leastToSortByThreads(Type element) {
-  if (element.getIntOrFloatBitWidth() <= 8)
+  if (getOrderKeyType(element).getWidth() <= kDigitBits)
     return std::nullopt;
   return 2 * kPart;
 }
@@ -33,40 +25,8 @@ std::optional<int64_t> mlir::relax::leastToSortByThreads(Type element) {
 RadixSort::RadixSort(KernelBuilder &b, Value data, int64_t axis,
                      bool isDescending)
     : b(b), axis(axis), isDescending(isDescending),
-      size(b.dimValue(data, axis)), element(b.getElementType(data)),
-      keyType(b.getIntegerType(element.getIntOrFloatBitWidth())) {}
-
-/// Negative floats are in the opposite order of their bits. Zeros are equal,
-/// and those that are not a number, which are after all others.
-Value RadixSort::getFloatKey(Value number) {
-  unsigned width = keyType.getWidth();
-  APInt sign = APInt::getSignMask(width);
-  APInt infinity = APFloat::getInf(cast<FloatType>(element).getFloatSemantics())
-                       .bitcastToAPInt();
-  Value magnitude = arith::AndIOp::create(b, number, bits(~sign));
-  Value isNaN = arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, magnitude,
-                                      bits(infinity));
-  Value isZero = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, magnitude,
-                                       bits(APInt::getZero(width)));
-  Value plain = arith::SelectOp::create(b, isZero, magnitude, number);
-  Value isNegative =
-      arith::ShRSIOp::create(b, plain, bits(APInt(width, width - 1)));
-  Value flipped = arith::OrIOp::create(b, isNegative, bits(sign));
-  Value key = arith::XOrIOp::create(b, plain, flipped);
-  return arith::SelectOp::create(b, isNaN, bits(APInt::getAllOnes(width)), key);
-}
-
-Value RadixSort::getKey(Value number) {
-  unsigned width = keyType.getWidth();
-  Value key = number;
-  if (isa<FloatType>(element))
-    key = getFloatKey(arith::BitcastOp::create(b, keyType, number));
-  else if (!b.scalars().isUnsigned())
-    key = arith::XOrIOp::create(b, number, bits(APInt::getSignMask(width)));
-  if (isDescending)
-    key = arith::XOrIOp::create(b, key, bits(APInt::getAllOnes(width)));
-  return key;
-}
+      size(b.dimValue(data, axis)),
+      keyType(getOrderKeyType(b.getElementType(data))) {}
 
 Value RadixSort::getDigit(Value key, Value digit) {
   Value shift = arith::MulIOp::create(b, digit, b.index(kDigitBits));

@@ -10,15 +10,15 @@
 #define RELAX_MLIR_LIB_CONVERSION_RELAXTOLINALG_RADIXSORT_H
 
 #include "Lines.h"
+#include "OrderKey.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace mlir::relax {
 
-/// From how many elements on lines are sorted by digits, if their type has
-/// them.
-std::optional<int64_t> leastToSortByDigits(Type element);
+/// A digit is a byte.
+inline constexpr int64_t kDigitBits = 8;
 
 /// From how many elements on threads share a line, if its type has more than
 /// one digit.
@@ -50,9 +50,10 @@ private:
   /// Gets a part, the range of its elements, and what the loop carries.
   using PartBody = llvm::function_ref<Carried(Value, Value, Value, ValueRange)>;
 
-  /// An unsigned integer that is less where the element comes before another.
-  Value getKey(Value element);
-  Value getFloatKey(Value bits);
+  Value getKey(Value element) {
+    ScalarBuilder s = b.scalars();
+    return buildOrderKey(s, element, isDescending);
+  }
   /// A byte of a key.
   Value getDigit(Value key, Value digit);
   /// The first of the counts of a digit, or of a part.
@@ -105,14 +106,12 @@ private:
     return arith::ConstantOp::create(b, b.getIntegerAttr(keyType, value));
   }
 
-  /// A digit is a byte.
-  static constexpr int64_t kDigitBits = 8, kValues = 1 << kDigitBits;
+  static constexpr int64_t kValues = 1 << kDigitBits;
 
   KernelBuilder &b;
   int64_t axis;
   bool isDescending;
   Value size;
-  Type element;
   IntegerType keyType;
 };
 

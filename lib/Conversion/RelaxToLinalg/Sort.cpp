@@ -6,16 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Long lines are sorted by digits: RadixSort.cpp. Where there are fewer of them
-// than threads, threads share each line. Others are sorted by merging
-// runs, from one element on, which is stable and takes the same time for all
-// data. Two copies of a line take turns as source
-// and destination. Two runs of the same length are merged from both ends at
-// once: half of the elements from each, so that no index leaves its run and two
-// chains of instructions are independent. Where the places of the elements are
-// wanted, too, they move with the elements. A few greatest or least elements
-// are kept in order, in vectors, while groups of the others are compared with
-// the last one of them.
+// Lines are sorted by the ranks of their elements where they are short
+// (RankSort.cpp), and else by digits (RadixSort.cpp): both are stable and take
+// the same time for all data. Where there are fewer long ones than threads,
+// threads share each line. Two copies of a line take turns as source and
+// destination. Where the places of the elements are wanted, too, they move with
+// the elements. A few greatest or least elements are kept in order, in vectors,
+// while groups of the others are compared with the last one of them; more of
+// them are selected before they are sorted (Selection.cpp).
 // Devices have threads for all elements: DeviceSort.cpp.
 //
 //===----------------------------------------------------------------------===//
@@ -23,6 +21,8 @@
 #include "DeviceSort.h"
 #include "Lines.h"
 #include "RadixSort.h"
+#include "RankSort.h"
+#include "Selection.h"
 #include "Support.h"
 
 #include "relax-mlir/Conversion/KernelBuilder.h"
@@ -85,31 +85,6 @@ public:
 private:
   Carried sortLines(ValueRange tensors);
   Carried sortLine(ValueRange tensors, SmallVectorImpl<Value> &place);
-  Carried mergeLine(ValueRange tensors, SmallVectorImpl<Value> &place);
-  Carried mergeRuns(ValueRange from, ValueRange to, Value width,
-                    SmallVectorImpl<Value> &place);
-  Carried mergeEqual(ValueRange from, ValueRange to, Value begin, Value width,
-                     SmallVectorImpl<Value> &place);
-  Carried mergeRest(ValueRange from, ValueRange to, Value begin, Value middle,
-                    SmallVectorImpl<Value> &place);
-  /// Writes to index `at` of each tensor of `to` what is in `from` at index
-  /// `right` or `left`; the keys are given.
-  Carried select(Value takesRight, ValueRange keys, ValueRange from,
-                 ValueRange to, Value left, Value right, Value at,
-                 SmallVectorImpl<Value> &place);
-  Value load(Value tensor, Value at, SmallVectorImpl<Value> &place) {
-    place[axis] = at;
-    return tensor::ExtractOp::create(b, tensor, place);
-  }
-  Value add(Value lhs, Value rhs) { return arith::AddIOp::create(b, lhs, rhs); }
-  Value sub(Value lhs, Value rhs) { return arith::SubIOp::create(b, lhs, rhs); }
-  Value min(Value lhs, Value rhs) {
-    return arith::MinUIOp::create(b, lhs, rhs);
-  }
-  /// 1 or 0
-  Value asIndex(Value condition) {
-    return arith::IndexCastUIOp::create(b, b.getIndexType(), condition);
-  }
 
   /// An element takes so much longer than one that is added.
   static constexpr int64_t kCost = 16;
@@ -161,132 +136,20 @@ Carried LineSort::sortLines(ValueRange tensors) {
                  arith::AndIOp::create(b, isLong, areFew), inOrder, overLines);
 }
 
-/// Sorts a line by digits where it is long, otherwise by merging.
+/// Sorts a line by the ranks of elements where it is short, else by digits.
 Carried LineSort::sortLine(ValueRange tensors, SmallVectorImpl<Value> &place) {
-  std::optional<int64_t> least = leastToSortByDigits(b.getElementType(data));
-  if (!least)
-    return mergeLine(tensors, place);
-  RadixSort radix(b, data, axis, isDescending);
-  auto sortByDigits = [&] { return radix.sortLine(tensors, place); };
-  auto merge = [&] { return mergeLine(tensors, place); };
+  auto byRank = [&] {
+    return RankSort(b, data, axis, isDescending).sortLine(tensors, place);
+  };
+  auto byDigits = [&] {
+    return RadixSort(b, data, axis, isDescending).sortLine(tensors, place);
+  };
   int64_t known = b.getType(data).getDimSize(axis);
   if (!ShapedType::isDynamic(known))
-    return known < *least ? merge() : sortByDigits();
-  Value isLong = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, size,
-                                       b.index(*least));
-  return buildIf(b, tensors.getTypes(), isLong, sortByDigits, merge);
-}
-
-/// Merges runs of 1, 2, 4, ... elements, and returns to the first copy.
-Carried LineSort::mergeLine(ValueRange tensors, SmallVectorImpl<Value> &place) {
-  ScalarBuilder s = b.scalars();
-  // The runs are doubled twice in each round: ceil(log4(size)) rounds.
-  Value last = arith::SubIOp::create(
-      b, arith::MaxUIOp::create(b, size, b.index(1)), b.index(1));
-  Value rounds = arith::DivUIOp::create(b, add(countBits(s, last), b.index(1)),
-                                        b.index(2));
-  size_t half = tensors.size() / 2;
-  return buildLoop(b, b.index(0), rounds, b.index(1), tensors,
-                   [&](Value round, ValueRange carried) {
-                     Value shift = add(round, round);
-                     Value width = arith::ShLIOp::create(b, b.index(1), shift);
-                     Carried first(carried.take_front(half));
-                     Carried second = mergeRuns(first, carried.drop_front(half),
-                                                width, place);
-                     first = mergeRuns(second, first, add(width, width), place);
-                     first.append(second);
-                     return first;
-                   });
-}
-
-/// Merges each two neighbouring runs of `width` elements, of which the last
-/// ones may have fewer.
-Carried LineSort::mergeRuns(ValueRange from, ValueRange to, Value width,
-                            SmallVectorImpl<Value> &place) {
-  Value both = add(width, width);
-  Value rest = sub(size, arith::RemUIOp::create(b, size, both));
-  Carried merged = buildLoop(
-      b, b.index(0), rest, both, to, [&](Value begin, ValueRange carried) {
-        return mergeEqual(from, carried, begin, width, place);
-      });
-  return mergeRest(from, merged, rest, min(add(rest, width), size), place);
-}
-
-Carried LineSort::select(Value takesRight, ValueRange keys, ValueRange from,
-                         ValueRange to, Value left, Value right, Value at,
-                         SmallVectorImpl<Value> &place) {
-  Carried results;
-  for (auto [i, tensor] : llvm::enumerate(to)) {
-    Value lhs = i == 0 ? keys[0] : load(from[i], left, place);
-    Value rhs = i == 0 ? keys[1] : load(from[i], right, place);
-    Value element = arith::SelectOp::create(b, takesRight, rhs, lhs);
-    place[axis] = at;
-    results.push_back(tensor::InsertOp::create(b, element, tensor, place));
-  }
-  return results;
-}
-
-/// Merges two runs of `width` elements from both ends.
-Carried LineSort::mergeEqual(ValueRange from, ValueRange to, Value begin,
-                             Value width, SmallVectorImpl<Value> &place) {
-  Value one = b.index(1), middle = add(begin, width);
-  Value last = sub(add(middle, width), one);
-  Carried carried = {begin, middle, sub(middle, one), last};
-  llvm::append_range(carried, to);
-  carried = buildLoop(
-      b, b.index(0), width, one, carried, [&](Value at, ValueRange carried) {
-        ScalarBuilder s = b.scalars();
-        // Of equal elements that on the left comes first.
-        Value left = carried[0], right = carried[1];
-        Value keys[] = {load(from[0], left, place),
-                        load(from[0], right, place)};
-        Value takesRight = isBefore(s, keys[1], keys[0], isDescending);
-        Value step = asIndex(takesRight);
-        Carried next = {add(left, sub(one, step)), add(right, step)};
-        Carried tensors = select(takesRight, keys, from, carried.drop_front(4),
-                                 left, right, add(begin, at), place);
-        left = carried[2], right = carried[3];
-        keys[0] = load(from[0], left, place);
-        keys[1] = load(from[0], right, place);
-        Value takesLeft = isBefore(s, keys[1], keys[0], isDescending);
-        step = asIndex(takesLeft);
-        next.append({sub(left, step), sub(right, sub(one, step))});
-        std::swap(keys[0], keys[1]);
-        llvm::append_range(next, select(takesLeft, keys, from, tensors, right,
-                                        left, sub(last, at), place));
-        return next;
-      });
-  return Carried(ArrayRef<Value>(carried).drop_front(4));
-}
-
-/// Merges the last two runs, of which the second one ends with the line.
-Carried LineSort::mergeRest(ValueRange from, ValueRange to, Value begin,
-                            Value middle, SmallVectorImpl<Value> &place) {
-  Value one = b.index(1), last = sub(size, one);
-  Carried carried = {begin, middle};
-  llvm::append_range(carried, to);
-  carried = buildLoop(
-      b, begin, size, one, carried, [&](Value at, ValueRange carried) {
-        ScalarBuilder s = b.scalars();
-        // A run that is used up has no element: one that is there is read.
-        Value left = min(carried[0], last), right = min(carried[1], last);
-        Value keys[] = {load(from[0], left, place),
-                        load(from[0], right, place)};
-        Value hasRight = arith::CmpIOp::create(s, arith::CmpIPredicate::ult,
-                                               carried[1], size);
-        Value noLeft = arith::CmpIOp::create(s, arith::CmpIPredicate::uge,
-                                             carried[0], middle);
-        Value wins = isBefore(s, keys[1], keys[0], isDescending);
-        Value takesRight = arith::AndIOp::create(
-            s, hasRight, arith::OrIOp::create(s, noLeft, wins));
-        Value step = asIndex(takesRight);
-        Carried next = {add(carried[0], sub(one, step)), add(carried[1], step)};
-        llvm::append_range(next,
-                           select(takesRight, keys, from, carried.drop_front(2),
-                                  left, right, at, place));
-        return next;
-      });
-  return Carried(ArrayRef<Value>(carried).drop_front(2));
+    return known <= RankSort::kMostElements ? byRank() : byDigits();
+  Value isShort = arith::CmpIOp::create(b, arith::CmpIPredicate::ule, size,
+                                        b.index(RankSort::kMostElements));
+  return buildIf(b, tensors.getTypes(), isShort, byRank, byDigits);
 }
 
 /// Each element's index along an axis.
@@ -352,17 +215,11 @@ private:
   Carried findInLine(SmallVectorImpl<Value> &place);
   Carried considerGroup(Value at, ValueRange first,
                         SmallVectorImpl<Value> &place);
-  Carried considerAll(Value bits, Value at, ValueRange first,
-                      SmallVectorImpl<Value> &place);
   Carried considerOne(Value at, ValueRange first,
                       SmallVectorImpl<Value> &place);
   Carried insert(Value at, ValueRange first, SmallVectorImpl<Value> &place);
   Value insertAt(Value isLater, Value number, Value vector);
   Value write(Value vector, Value output, SmallVectorImpl<Value> &place);
-  /// What `insert` makes of the first elements where a condition holds.
-  Carried insertIf(Value condition, ValueRange first,
-                   llvm::function_ref<Carried()> insert);
-
   /// Whether vectors of elements of a type are read or written along lines.
   bool isContiguous(Type type) {
     return axis == b.getRank(data) - 1 && type.getIntOrFloatBitWidth() >= 8;
@@ -440,12 +297,6 @@ Carried FirstElements::findInLine(SmallVectorImpl<Value> &place) {
                    });
 }
 
-Carried FirstElements::insertIf(Value condition, ValueRange first,
-                                llvm::function_ref<Carried()> insert) {
-  return buildIf(b, first.getTypes(), condition, insert,
-                 [&] { return Carried(first); });
-}
-
 /// Inserts those of a group that come before the worst of the first ones. While
 /// there are fewer all of them do.
 Carried FirstElements::considerGroup(Value at, ValueRange first,
@@ -459,43 +310,12 @@ Carried FirstElements::considerGroup(Value at, ValueRange first,
   if (key != element)
     numbers = arith::ExtFOp::create(b, VectorType::get(kGroup, key), numbers);
   Value isFirst = isAmongFirst(numbers, splat(getWorst(first), kGroup));
-  Type bitsType = b.getIntegerType(kGroup);
-  Value bits = vector::ExtractOp::create(
-      b, vector::BitCastOp::create(b, VectorType::get(1, bitsType), isFirst),
-      0);
-  Value all = arith::ConstantOp::create(b, b.getIntegerAttr(bitsType, -1));
-  Value zero = arith::ConstantOp::create(b, b.getIntegerAttr(bitsType, 0));
   Value isFree =
       arith::CmpIOp::create(b, arith::CmpIPredicate::ult, at, b.index(count));
-  bits = arith::SelectOp::create(b, isFree, all, bits);
-  Value hasAny = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, bits, zero);
-  return insertIf(hasAny, first,
-                  [&] { return considerAll(bits, at, first, place); });
-}
-
-/// Inserts the elements of a group whose bits are set.
-Carried FirstElements::considerAll(Value bits, Value at, ValueRange first,
-                                   SmallVectorImpl<Value> &place) {
-  Type indexType = b.getIndexType();
-  Value number = arith::IndexCastUIOp::create(b, indexType,
-                                              math::CtPopOp::create(b, bits));
-  Carried carried = {bits};
-  llvm::append_range(carried, first);
-  carried = buildLoop(
-      b, b.index(0), number, b.index(1), carried,
-      [&](Value, ValueRange carried) {
-        Value bits = carried[0];
-        Value lane = arith::IndexCastUIOp::create(
-            b, indexType, math::CountTrailingZerosOp::create(b, bits));
-        Value one =
-            arith::ConstantOp::create(b, b.getIntegerAttr(bits.getType(), 1));
-        Carried next = {arith::AndIOp::create(
-            b, bits, arith::SubIOp::create(b, bits, one))};
-        next.append(insert(arith::AddIOp::create(b, at, lane),
-                           carried.drop_front(1), place));
-        return next;
-      });
-  return Carried(ArrayRef<Value>(carried).drop_front(1));
+  isFirst = arith::OrIOp::create(b, isFirst, splat(isFree, kGroup));
+  return buildLaneLoop(b, isFirst, first, [&](Value lane, ValueRange first) {
+    return insert(arith::AddIOp::create(b, at, lane), first, place);
+  });
 }
 
 Carried FirstElements::considerOne(Value at, ValueRange first,
@@ -504,7 +324,9 @@ Carried FirstElements::considerOne(Value at, ValueRange first,
       arith::CmpIOp::create(b, arith::CmpIPredicate::ult, at, b.index(count));
   Value isFirst = arith::OrIOp::create(
       b, isFree, isAmongFirst(load(at, place), getWorst(first)));
-  return insertIf(isFirst, first, [&] { return insert(at, first, place); });
+  return buildIf(
+      b, first.getTypes(), isFirst, [&] { return insert(at, first, place); },
+      [&] { return Carried(first); });
 }
 
 /// Inserts the element at an index; those that come later move by one lane. So
@@ -566,7 +388,7 @@ Value FirstElements::write(Value vector, Value output,
 
 /// Few elements, and not all, are found without sorting, by a thread that has
 /// the line.
-static constexpr int64_t kMostFirst = 128;
+static constexpr int64_t kMostFirst = 64;
 
 static KernelResult buildFirst(KernelBuilder &b, TopkOp op, Value data,
                                ValueRange outputs) {
@@ -591,6 +413,18 @@ static Carried sortFirstPlaces(KernelBuilder &b, TopkOp op, Value data,
                           count);
 }
 
+/// The first elements of each line and their places, in order.
+static Carried selectFirst(KernelBuilder &b, TopkOp op, Value data, Type type,
+                           int64_t axis) {
+  SmallVector<OpFoldResult> dims = b.dims(data);
+  dims[axis] = b.getIndexAttr(op.getK());
+  Value values = b.empty(dims, b.getElementType(data));
+  Carried first =
+      Selection(b, data, axis, op.getLargest())
+          .collectFirst(b.index(op.getK()), values, b.empty(dims, type));
+  return LineSort(b, first[0], axis, op.getLargest()).sort(first);
+}
+
 static KernelResult buildTopk(KernelBuilder &b, TopkOp op, ValueRange inputs,
                               ValueRange outputs) {
   Value data = inputs[0];
@@ -601,9 +435,13 @@ static KernelResult buildTopk(KernelBuilder &b, TopkOp op, ValueRange inputs,
   bool hasIndices = op.getRetType() != "values";
   Type type = hasIndices ? b.getElementType(outputs.back()) : b.getI32Type();
   int64_t axis = getAxis(op.getAxis(), b.getRank(data));
-  Carried sorted = b.isOnDevice()
-                       ? sortFirstPlaces(b, op, data, type, axis)
-                       : sortPlaces(b, data, type, axis, op.getLargest());
+  Carried sorted;
+  if (b.isOnDevice())
+    sorted = sortFirstPlaces(b, op, data, type, axis);
+  else if (k >= 1 && b.getType(data).getDimSize(axis) != k)
+    sorted = selectFirst(b, op, data, type, axis);
+  else
+    sorted = sortPlaces(b, data, type, axis, op.getLargest());
   ArrayRef<Value> wanted(sorted);
   wanted = wanted.drop_front(hasValues ? 0 : 1).drop_back(hasIndices ? 0 : 1);
   SmallVector<Value> results;

@@ -1,20 +1,21 @@
 // RUN: relax-opt %s -relax-legalize-ops -split-input-file | FileCheck %s
 
-// The rows are sorted in place, with a second copy of them, by threads: a loop over rounds, two over
-// runs in each, and one over the elements of two runs.
+// Threads share the rows, or each of them where they are long and few. Short ones are sorted by the
+// ranks of their elements, and others by digits.
 // CHECK-LABEL: func.func private @sort(
-// CHECK:         %[[SCRATCH:.*]] = tensor.empty
-// CHECK:         scf.for {{.*}} -> (tensor<?x?xf32>, tensor<?x?xf32>)
-// CHECK:           math.ctlz
+// CHECK:         %[[FEW:.*]] = arith.andi
+// CHECK:         scf.if %[[FEW]] -> (tensor<?x?xf32>, tensor<?x?xf32>)
+// CHECK:           relax.loop = "independent"
+// CHECK:         } else {
 // CHECK:           scf.for {{.*}} -> (tensor<?x?xf32>, tensor<?x?xf32>)
-// CHECK:             scf.for {{.*}} -> (tensor<?x?xf32>)
-// CHECK:               scf.for {{.*}} -> (index, index, index, index, tensor<?x?xf32>)
-// CHECK:                 arith.cmpf ord
-// CHECK:                 arith.cmpf ult
-// CHECK-COUNT-2:         tensor.insert
-// CHECK:             scf.for {{.*}} -> (index, index, tensor<?x?xf32>)
-// CHECK:             scf.for {{.*}} -> (tensor<?x?xf32>)
-// CHECK:         } {relax.grain = {{.*}}, relax.loop = "parallel"}
+// CHECK:             %[[SHORT:.*]] = arith.cmpi ule, %{{.*}}, %c192
+// CHECK:             scf.if %[[SHORT]] -> (tensor<?x?xf32>, tensor<?x?xf32>)
+// CHECK:               vector.transfer_read {{.*}} tensor<192xi32>, vector<16xi32>
+// CHECK:               scf.for {{.*}} -> (vector<16xi32>)
+// CHECK:                 arith.cmpi sle, {{.*}} : vector<16xi32>
+// CHECK:             } else {
+// CHECK:               arith.shrui
+// CHECK:           } {relax.grain = {{.*}}, relax.loop = "parallel"}
 relax.func @sort_rows(%x: !relax.tensor<[n, m], f32>) -> !relax.object {
   %0 = relax.sort %x : (!relax.tensor<[n, m], f32>) -> !relax.tensor<[n, m], f32>
   relax.return %0 : !relax.tensor<[n, m], f32>
@@ -22,14 +23,33 @@ relax.func @sort_rows(%x: !relax.tensor<[n, m], f32>) -> !relax.object {
 
 // -----
 
-// Places move with the elements, and the first ones are taken. That there are as many is checked.
+// CHECK-LABEL: func.func private @sort(
+// CHECK-NOT:     scf.if
+// CHECK:         arith.cmpi sle, {{.*}} : vector<16xi64>
+relax.func @sort_short_rows(%x: !relax.tensor<[n, 100], i64>) -> !relax.object {
+  %0 = relax.sort %x : (!relax.tensor<[n, 100], i64>) -> !relax.tensor<[n, 100], i64>
+  relax.return %0 : !relax.tensor<[n, 100], i64>
+}
+
+// -----
+
+// The last one of the first elements is found bit by bit; those that are less, and some that are
+// equal, are collected and sorted. That there are as many is checked.
 // CHECK-LABEL: relax.func @topk_rows
 // CHECK:         relax.match_cast
 // CHECK:         relax.call_tir @topk
 // CHECK-LABEL: func.func private @topk(
-// CHECK:         scf.for {{.*}} -> (index, index, tensor<?x?xf16>, tensor<?x?xi32>)
-// CHECK:         tensor.extract_slice {{.*}} : tensor<?x?xf16> to tensor<?x200xf16>
-// CHECK:         tensor.extract_slice {{.*}} : tensor<?x?xi32> to tensor<?x200xi32>
+// CHECK:         linalg.generic {{.*}} ins(%{{.*}} : tensor<?x?xf16>) outs(%{{.*}} : tensor<?x?xi16>)
+// CHECK:         scf.for {{.*}} -> (tensor<?x200xf16>, tensor<?x200xi32>)
+// CHECK:           scf.for %{{.*}} = %c0{{.*}} to %c16{{.*}} -> (i16, i16)
+// CHECK:             scf.for {{.*}} -> (vector<16xi32>)
+// CHECK:               arith.cmpi slt, {{.*}} : vector<16xi16>
+// CHECK:           scf.for {{.*}} -> (index, tensor<?x200xf16>, tensor<?x200xi32>)
+// CHECK:             arith.cmpi slt, {{.*}} : vector<16xi16>
+// CHECK:           scf.for {{.*}} -> (index, tensor<?x200xf16>, tensor<?x200xi32>)
+// CHECK:             arith.cmpi eq, {{.*}} : vector<16xi16>
+// CHECK:         } {relax.grain = {{.*}}, relax.loop = "parallel"}
+// CHECK:         scf.for {{.*}} -> (tensor<?x200xf16>, tensor<?x200xi32>, tensor<?x200xf16>, tensor<?x200xi32>)
 relax.func @topk_rows(%x: !relax.tensor<[n, m], f16>) -> !relax.object {
   %0 = relax.topk %x {k = 200 : i64} : (!relax.tensor<[n, m], f16>) -> !relax.tuple<!relax.tensor<[n, 200], f16>, !relax.tensor<[n, 200], i32>>
   relax.return %0 : !relax.tuple<!relax.tensor<[n, 200], f16>, !relax.tensor<[n, 200], i32>>
