@@ -63,6 +63,28 @@ def Relax_ArgsortOp : Relax_Operator<"argsort"> {
     Relax_PlaceDTypeArg:$dtype);
 }
 
+def Relax_KthIndexOp : Relax_Operator<"kth_index"> {
+  let summary = "the index of the k-th smallest element along an axis";
+  let description = !strconcat([{
+    Element `k - 1` of what `relax.argsort` gives; the axis stays, with size 1.
+}], sortOrder, [{
+    **Constraints:** `axis` is in range; `k` is known, at least 1 and not more
+    than the dimension, which is checked at run time where it cannot be proven;
+    `dtype` is an integer type of 32 or 64 bits.
+
+    Example:
+
+    ```mlir
+    %0 = relax.kth_index %x, %k {axis = 1} : (!relax.tensor<[n, 4], f32>, !relax.prim<i64, 2>) -> !relax.tensor<[n, 1], i32>
+    ```
+  }]);
+  let arguments = (ins
+    Relax_Arg<Relax_Tensor, "Of any data type that is computed with">:$data,
+    Relax_Arg<Relax_Prim, "The number of the element in ascending order, from 1 on">:$k,
+    Relax_SortAxisArg:$axis,
+    Relax_PlaceDTypeArg:$dtype);
+}
+
 def Relax_TopkOp : Relax_Operator<"topk"> {
   let summary = "the greatest or least elements along an axis, in order";
   let description = !strconcat([{

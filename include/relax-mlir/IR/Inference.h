@@ -187,6 +187,13 @@ LogicalResult checkIsDType(OptionalLoc location, std::optional<Type> dtype);
 /// Reports an `out_dtype` in which nothing is added or multiplied.
 LogicalResult checkOutDType(OptionalLoc location, std::optional<Type> dtype);
 
+/// The data type of a scalar; null where the value is none, as types are
+/// derived before operands are verified.
+Type scalarType(Value value);
+
+/// Reports a scalar that is no integer of 64 bits.
+LogicalResult checkInteger(OptionalLoc location, Value value, StringRef name);
+
 /// The value of an integer scalar; null where it is unknown.
 PrimExprAttr primValue(Value value);
 

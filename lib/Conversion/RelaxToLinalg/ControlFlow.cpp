@@ -100,17 +100,18 @@ Carried mlir::relax::buildLaneLoop(
     llvm::append_range(next, carried);
     Value zero = arith::ConstantIndexOp::create(b, 0);
     Value step = arith::ConstantIndexOp::create(b, 1);
-    next = buildLoop(
-        b, zero, asIndex(math::CtPopOp::create(b, bits)), step, next,
-        [&](Value, ValueRange carried) {
-          Value bits = carried[0];
-          Value lane = asIndex(math::CountTrailingZerosOp::create(b, bits));
-          Value rest = arith::AndIOp::create(
-              b, bits, arith::SubIOp::create(b, bits, one));
-          Carried next = {rest};
-          llvm::append_range(next, body(lane, carried.drop_front()));
-          return next;
-        });
+    next =
+        buildLoop(b, zero, asIndex(math::CtPopOp::create(b, bits)), step, next,
+                  [&](Value, ValueRange carried) {
+                    Value bits = carried[0];
+                    Value lane =
+                        asIndex(math::CountTrailingZerosOp::create(b, bits));
+                    Value rest = arith::AndIOp::create(
+                        b, bits, arith::SubIOp::create(b, bits, one));
+                    Carried next = {rest};
+                    llvm::append_range(next, body(lane, carried.drop_front()));
+                    return next;
+                  });
     return Carried(ArrayRef<Value>(next).drop_front());
   };
   return buildIf(b, carried.getTypes(), buildAnyLane(b, lanes), overLanes,

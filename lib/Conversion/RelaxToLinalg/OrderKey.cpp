@@ -26,8 +26,7 @@ static Value flip(ScalarBuilder &s, Value key, const APInt &bits) {
 static Value buildFloatKey(ScalarBuilder &s, Value element) {
   auto type = cast<FloatType>(element.getType());
   unsigned width = type.getWidth();
-  Value number =
-      arith::BitcastOp::create(s, s.getIntegerType(width), element);
+  Value number = arith::BitcastOp::create(s, s.getIntegerType(width), element);
   auto bits = [&](const APInt &bits) { return buildBits(s, number, bits); };
   APInt sign = APInt::getSignMask(width);
   APInt infinity = APFloat::getInf(type.getFloatSemantics()).bitcastToAPInt();
@@ -76,5 +75,6 @@ Value mlir::relax::buildOrderKey(ScalarBuilder &s, Value element,
 Value mlir::relax::buildSignedOrderKey(ScalarBuilder &s, Value element,
                                        bool isDescending) {
   Value key = buildOrderKey(s, element, isDescending);
-  return flip(s, key, APInt::getSignMask(key.getType().getIntOrFloatBitWidth()));
+  return flip(s, key,
+              APInt::getSignMask(key.getType().getIntOrFloatBitWidth()));
 }

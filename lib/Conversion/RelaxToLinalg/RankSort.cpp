@@ -26,15 +26,15 @@ RankSort::RankSort(KernelBuilder &b, Value data, int64_t axis,
 Value RankSort::makeKeys(Value tensor, SmallVectorImpl<Value> &place) {
   // The last block may be longer than the line.
   Value keys = b.empty(OpFoldResult(b.getIndexAttr(kMostElements)), keyType);
-  return buildLoop(b, b.index(0), size, b.index(1), keys,
-                   [&](Value at, ValueRange carried) {
-                     place[axis] = at;
-                     ScalarBuilder s = b.scalars();
-                     Value element = tensor::ExtractOp::create(b, tensor, place);
-                     Value key = buildSignedOrderKey(s, element, isDescending);
-                     return Carried{
-                         tensor::InsertOp::create(b, key, carried[0], at)};
-                   })
+  return buildLoop(
+             b, b.index(0), size, b.index(1), keys,
+             [&](Value at, ValueRange carried) {
+               place[axis] = at;
+               ScalarBuilder s = b.scalars();
+               Value element = tensor::ExtractOp::create(b, tensor, place);
+               Value key = buildSignedOrderKey(s, element, isDescending);
+               return Carried{tensor::InsertOp::create(b, key, carried[0], at)};
+             })
       .front();
 }
 
@@ -56,13 +56,12 @@ Value RankSort::countBlock(Value keys, Value begin) {
   };
   auto overRange = [&](Value from, Value to, Value ranks,
                        llvm::function_ref<Value(Value)> isBefore) {
-    return buildLoop(b, from, to, b.index(1), ranks,
-                     [&](Value at, ValueRange carried) {
-                       Value more =
-                           arith::ExtUIOp::create(b, type, isBefore(at));
-                       return Carried{
-                           arith::AddIOp::create(b, carried[0], more)};
-                     })
+    return buildLoop(
+               b, from, to, b.index(1), ranks,
+               [&](Value at, ValueRange carried) {
+                 Value more = arith::ExtUIOp::create(b, type, isBefore(at));
+                 return Carried{arith::AddIOp::create(b, carried[0], more)};
+               })
         .front();
   };
   Value end = arith::MinUIOp::create(
@@ -76,8 +75,7 @@ Value RankSort::countBlock(Value keys, Value begin) {
     Value lane = arith::IndexCastOp::create(
         b, b.getI32Type(), arith::SubIOp::create(b, at, begin));
     Value isBehind = arith::CmpIOp::create(b, P::ult, splat(lane), lanes);
-    Value isEqual =
-        arith::AndIOp::create(b, compare(P::eq, at), isBehind);
+    Value isEqual = arith::AndIOp::create(b, compare(P::eq, at), isBehind);
     return arith::OrIOp::create(b, compare(P::slt, at), isEqual);
   });
   return overRange(end, size, ranks,

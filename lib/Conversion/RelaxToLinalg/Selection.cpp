@@ -60,8 +60,8 @@ Value Selection::splat(Value number) {
 
 Value Selection::loadGroup(Value at, ArrayRef<Value> place, bool isInLine) {
   Value greatest = arith::ConstantOp::create(
-      b, b.getIntegerAttr(keyType,
-                          APInt::getSignedMaxValue(keyType.getWidth())));
+      b,
+      b.getIntegerAttr(keyType, APInt::getSignedMaxValue(keyType.getWidth())));
   return vector::TransferReadOp::create(
       b, VectorType::get(kGroup, keyType), keys, keyPlace(at, place),
       std::optional<Value>(greatest), ArrayRef<bool>(isInLine));
@@ -71,9 +71,8 @@ Value Selection::countLess(Value limit, ArrayRef<Value> place) {
   Value limits = splat(limit);
   auto type = VectorType::get(kGroup, b.getI32Type());
   auto addGroup = [&](Value counts, Value at, bool isInLine) -> Value {
-    Value isLess =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
-                              loadGroup(at, place, isInLine), limits);
+    Value isLess = arith::CmpIOp::create(
+        b, arith::CmpIPredicate::slt, loadGroup(at, place, isInLine), limits);
     return arith::AddIOp::create(b, counts,
                                  arith::ExtUIOp::create(b, type, isLess));
   };
@@ -104,9 +103,8 @@ Selection::Pivot Selection::findPivot(Value number, ArrayRef<Value> place) {
       [&](Value, ValueRange carried) {
         Value key = carried[0], bit = carried[1];
         Value candidate = arith::XOrIOp::create(b, key, bit);
-        Value isReached =
-            arith::CmpIOp::create(b, arith::CmpIPredicate::ule,
-                                  countLess(candidate, place), number);
+        Value isReached = arith::CmpIOp::create(
+            b, arith::CmpIPredicate::ule, countLess(candidate, place), number);
         Value next = arith::ShRUIOp::create(b, bit, bits(APInt(width, 1)));
         return Carried{arith::SelectOp::create(b, isReached, candidate, key),
                        next};
@@ -124,11 +122,10 @@ Selection::overEqual(Value limit, ArrayRef<Value> place, ValueRange carried,
       [&](Value at, ValueRange carried) {
         Value group = loadGroup(at, place, /*isInLine=*/true);
         Value isEqual = arith::CmpIOp::create(b, kEqual, group, limits);
-        return buildLaneLoop(b, isEqual, carried,
-                             [&](Value lane, ValueRange carried) {
-                               return body(arith::AddIOp::create(b, at, lane),
-                                           carried);
-                             });
+        return buildLaneLoop(
+            b, isEqual, carried, [&](Value lane, ValueRange carried) {
+              return body(arith::AddIOp::create(b, at, lane), carried);
+            });
       });
   return buildLoop(
       b, groupsEnd, size, b.index(1), found, [&](Value at, ValueRange carried) {
@@ -145,8 +142,7 @@ Carried Selection::append(Value at, ArrayRef<Value> place, ValueRange carried,
   from[axis] = at;
   to[axis] = carried[0];
   Value value = tensor::ExtractOp::create(b, data, from);
-  Value index =
-      arith::IndexCastOp::create(b, b.getElementType(carried[2]), at);
+  Value index = arith::IndexCastOp::create(b, b.getElementType(carried[2]), at);
   return {arith::AddIOp::create(b, carried[0], step),
           tensor::InsertOp::create(b, value, carried[1], to),
           tensor::InsertOp::create(b, index, carried[2], to)};
@@ -181,8 +177,8 @@ Carried Selection::appendLess(Value limit, ArrayRef<Value> place,
 Carried Selection::appendEqual(Value limit, Value end, ArrayRef<Value> place,
                                ValueRange carried) {
   return overEqual(limit, place, carried, [&](Value at, ValueRange carried) {
-    Value isLeft = arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
-                                         carried[0], end);
+    Value isLeft =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ult, carried[0], end);
     return buildIf(
         b, carried.getTypes(), isLeft,
         [&] { return append(at, place, carried, b.index(1)); },
@@ -210,15 +206,15 @@ Value Selection::find(Value number, Value indices) {
     // Of the elements that equal the pivot, that with this number.
     Value wanted = arith::SubIOp::create(b, number, pivot.numLess);
     Carried carried = {zero, zero};
-    carried = overEqual(
-        pivot.key, place, carried, [&](Value at, ValueRange carried) {
+    carried =
+        overEqual(pivot.key, place, carried, [&](Value at, ValueRange carried) {
           Value isIt = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
                                              carried[0], wanted);
           return Carried{arith::AddIOp::create(b, carried[0], one),
                          arith::SelectOp::create(b, isIt, at, carried[1])};
         });
-    Value index = arith::IndexCastOp::create(b, b.getElementType(indices),
-                                             carried[1]);
+    Value index =
+        arith::IndexCastOp::create(b, b.getElementType(indices), carried[1]);
     place[axis] = zero;
     return Carried{tensor::InsertOp::create(b, index, tensors[0], place)};
   };

@@ -194,6 +194,44 @@ static KernelResult buildArgsort(KernelBuilder &b, ArgsortOp op,
   return one(b.copy(sorted[1], output));
 }
 
+/// Writes the part of a tensor that begins at an index of an axis and has the
+/// dimensions of the output.
+static Value copyPart(KernelBuilder &b, Value tensor, Value output,
+                      int64_t axis, OpFoldResult begin) {
+  SmallVector<OpFoldResult> offsets(b.getRank(tensor), b.getIndexAttr(0));
+  SmallVector<OpFoldResult> strides(b.getRank(tensor), b.getIndexAttr(1));
+  offsets[axis] = begin;
+  Value part = tensor::ExtractSliceOp::create(b, b.getType(output), tensor,
+                                              offsets, b.dims(output), strides);
+  return b.copy(part, output);
+}
+
+static KernelResult buildKthIndex(KernelBuilder &b, KthIndexOp op,
+                                  ValueRange inputs, ValueRange outputs) {
+  Value data = inputs[0], indices = outputs[0];
+  int64_t axis = getAxis(op.getAxis(), b.getRank(data));
+  Value k = arith::IndexCastOp::create(b, b.getIndexType(), inputs[1]);
+  Value number = arith::SubIOp::create(b, k, b.index(1));
+  if (!b.isOnDevice())
+    return one(
+        Selection(b, data, axis, /*isDescending=*/false).find(number, indices));
+  Value keys = b.empty(b.dims(data), b.getElementType(data));
+  Value places = b.empty(b.dims(data), b.getElementType(indices));
+  Carried sorted = sortByAllThreads(b, data, {keys, places}, axis,
+                                    /*isDescending=*/false);
+  return one(copyPart(b, sorted[1], indices, axis, number));
+}
+
+/// 1 <= k <= dimension: max(k, 1) == k and min(dim, k) == k.
+static DimPairs checkKthIndex(KthIndexOp op, Type) {
+  TensorStructInfoType data = tensorType(op.getData());
+  PrimExprAttr dim = data.getDims()[getAxis(op.getAxis(), data.getNdim())];
+  PrimExprAttr k = primValue(op.getK());
+  PrimExprAttr one = PrimExprAttr::getInt(op.getContext(), 1);
+  return {{PrimExprAttr::getCall(PrimExprKind::Max, {k, one}), k},
+          {PrimExprAttr::getCall(PrimExprKind::Min, {dim, k}), k}};
+}
+
 namespace {
 /// Keeps the first elements of each line in order, as lanes of vectors: one of
 /// the keys, and one of the places where they are wanted. An element is
@@ -446,16 +484,11 @@ static KernelResult buildTopk(KernelBuilder &b, TopkOp op, ValueRange inputs,
   wanted = wanted.drop_front(hasValues ? 0 : 1).drop_back(hasIndices ? 0 : 1);
   SmallVector<Value> results;
   for (auto [tensor, output] : llvm::zip_equal(wanted, outputs)) {
-    Value first = tensor;
     // A slice must begin inside, and one without elements may not.
-    if (k >= 1 && !llvm::is_contained(b.getType(output).getShape(), 0)) {
-      SmallVector<OpFoldResult> offsets(b.getRank(data), b.getIndexAttr(0));
-      SmallVector<OpFoldResult> strides(b.getRank(data), b.getIndexAttr(1));
-      first = tensor::ExtractSliceOp::create(b, b.getType(output), tensor,
-                                             offsets, b.dims(output), strides);
-    }
-    bool isEmpty = b.getType(first) != b.getType(output);
-    results.push_back(isEmpty ? output : b.copy(first, output));
+    bool isEmpty = llvm::is_contained(b.getType(output).getShape(), 0);
+    results.push_back(
+        isEmpty ? output
+                : copyPart(b, tensor, output, axis, b.getIndexAttr(0)));
   }
   return results;
 }
@@ -542,6 +575,8 @@ static KernelResult buildBucketize(KernelBuilder &b, BucketizeOp op,
 void mlir::relax::populateSort(LegalizationTable &table) {
   table.add<SortOp>(buildSort);
   table.add<ArgsortOp>(buildArgsort);
+  table.add<KthIndexOp>(buildKthIndex);
+  table.addChecks<KthIndexOp>(checkKthIndex);
   table.add<TopkOp>(buildTopk);
   table.addChecks<TopkOp>(checkTopk);
   table.add<BucketizeOp>(buildBucketize);

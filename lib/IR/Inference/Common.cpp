@@ -95,6 +95,20 @@ TensorStructInfoType mlir::relax::withDType(TensorStructInfoType x,
                                    dtype, x.getVdevice());
 }
 
+Type mlir::relax::scalarType(Value value) {
+  auto type = dyn_cast<PrimStructInfoType>(value.getType());
+  return type ? type.getDtype() : Type();
+}
+
+LogicalResult mlir::relax::checkInteger(OptionalLoc location, Value value,
+                                        StringRef name) {
+  Type type = scalarType(value);
+  if (!type || type.isInteger(64))
+    return success();
+  return inferError(location, "expected ", name,
+                    " of data type 'i64', but got ", type);
+}
+
 PrimExprAttr mlir::relax::primValue(Value value) {
   auto type = dyn_cast<PrimStructInfoType>(value.getType());
   return type ? type.getValue() : PrimExprAttr();

@@ -73,21 +73,6 @@ LogicalResult FullLikeOp::inferReturnTypes(MLIRContext *, OptionalLoc location,
 // Operators that take scalars
 //===----------------------------------------------------------------------===//
 
-/// The data type of a scalar. Types are derived before operands are verified.
-static Type scalarType(Value value) {
-  auto type = dyn_cast<PrimStructInfoType>(value.getType());
-  return type ? type.getDtype() : Type();
-}
-
-static LogicalResult checkInteger(OptionalLoc location, Value value,
-                                  StringRef name) {
-  Type type = scalarType(value);
-  if (!type || type.isInteger(64))
-    return success();
-  return inferError(location, "expected ", name,
-                    " of data type 'i64', but got ", type);
-}
-
 /// The number of steps, where both ends and the step are known. As a program
 /// does it, floats are divided as f64.
 static PrimExprAttr countFloats(Value start, Value end, Value step) {

@@ -53,6 +53,38 @@ LogicalResult ArgsortOp::inferReturnTypes(MLIRContext *context,
   return success();
 }
 
+LogicalResult KthIndexOp::inferReturnTypes(MLIRContext *context,
+                                           OptionalLoc location,
+                                           Adaptor adaptor,
+                                           InferredTypes &results) {
+  TensorStructInfoType data = tensorType(adaptor.getData());
+  FailureOr<Type> dtype = indexDType(location, context, adaptor.getDtype());
+  if (failed(dtype) || failed(checkAxis(location, data, adaptor.getAxis())) ||
+      failed(checkInteger(location, adaptor.getK(), "k")))
+    return failure();
+  PrimExprAttr k = primValue(adaptor.getK());
+  if (!k)
+    return inferError(location, "expected k with a known value, but got ",
+                      adaptor.getK().getType());
+  std::optional<int64_t> number = k.getConstant();
+  if (number && *number < 1)
+    return inferError(location, "expected k of 1 or more, but got ", *number);
+  TensorStructInfoType result = data;
+  if (data.hasShape()) {
+    SmallVector<PrimExprAttr> dims(data.getDims());
+    PrimExprAttr &dim =
+        dims[*normalizeAxis(location, adaptor.getAxis(), data.getNdim())];
+    std::optional<int64_t> size = dim.getConstant();
+    if (size && number && *size < *number)
+      return inferError(location, "expected k of at most the dimension, ",
+                        *size, ", but got ", *number);
+    dim = PrimExprAttr::getInt(context, 1);
+    result = withDims(data, dims);
+  }
+  results.push_back(withDType(result, *dtype));
+  return success();
+}
+
 LogicalResult TopkOp::inferReturnTypes(MLIRContext *context,
                                        OptionalLoc location, Adaptor adaptor,
                                        InferredTypes &results) {

@@ -94,9 +94,8 @@ def median(x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: boo
 
 def _middle(x: ir.Value, axis: int, keepdims: bool) -> list[ir.Value]:
     """Return the middle elements along an axis, and their places."""
-    order = op.argsort(x, axis, dtype="int64")
-    middle = (shape_of(x)[axis] - 1) // 2
-    places = op.strided_slice(order, [axis], [middle], [middle + 1], [1], assume_inbound=True)
+    number = (shape_of(x)[axis] - 1) // 2 + 1
+    places = op.kth_index(x, number, axis, "int64")
     chosen = [op.gather_elements(x, places, axis), places]
     return chosen if keepdims else [op.squeeze(one, [axis]) for one in chosen]
 

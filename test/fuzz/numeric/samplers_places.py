@@ -307,6 +307,17 @@ def sort(d: Drawer, name: str) -> Value:
     return d.make(name, x, bounds=bounds, **attrs, dtype=d.choice(None, "int64"))
 
 
+@sampler("kth_index")
+def kth_index(d: Drawer, name: str) -> Value:
+    x = d.tensor(least=1)
+    axis = axis_of(d, x.rank)
+    if not x.least(axis):
+        x, axis = d.fresh([*d.dims(1), 3], x.dtype), 1
+    k = d.choice(*[n for n in (1, 2, 5) if n <= x.least(axis)])
+    bounds = (0, max(shape[axis] for shape in x.shapes))
+    return d.make(name, x, bounds=bounds, k=k, axis=axis, dtype=d.choice(None, "int64"))
+
+
 @sampler("topk")
 def topk(d: Drawer, name: str) -> Value:
     x = d.tensor(least=1)

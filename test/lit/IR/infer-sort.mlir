@@ -27,3 +27,12 @@ relax.func @dr11_topk_unknown(%x: !relax.tensor<ndim = 2, f16>) -> !relax.object
   %0 = relax.topk %x {k = 3 : i64, ret_type = "values"} : (!relax.tensor<ndim = 2, f16>) -> !relax.tuple<>
   relax.return %0 : !relax.tuple<>
 }
+
+// -----
+
+relax.func @dr11_kth_index(%x: !relax.tensor<[n, m], f32>, %k: !relax.prim<i64, m floordiv 2>) -> !relax.object {
+  // expected-error@+2 {{'relax.kth_index' op inferred type(s) '!relax.tensor<[n, 1], i64>' are incompatible with return type(s) of operation '!relax.tensor<[], f32>'}}
+  // expected-error@+1 {{'relax.kth_index' op failed to infer returned types}}
+  %0 = relax.kth_index %x, %k {dtype = i64} : (!relax.tensor<[n, m], f32>, !relax.prim<i64, m floordiv 2>) -> !relax.tensor<[], f32>
+  relax.return %0 : !relax.tensor<[], f32>
+}

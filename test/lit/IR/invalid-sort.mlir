@@ -29,6 +29,42 @@ relax.func @argsort_dtype(%x: !relax.tensor<[n, 4], f32>) -> !relax.object {
 
 // -----
 
+relax.func @kth_index_none(%x: !relax.tensor<[n, 4], f32>, %k: !relax.prim<i64, 0>) -> !relax.object {
+  // expected-error@+2 {{expected k of 1 or more, but got 0}}
+  // expected-error@+1 {{'relax.kth_index' op failed to infer returned types}}
+  %0 = relax.kth_index %x, %k : (!relax.tensor<[n, 4], f32>, !relax.prim<i64, 0>) -> !relax.tensor<[n, 1], i32>
+  relax.return %0 : !relax.tensor<[n, 1], i32>
+}
+
+// -----
+
+relax.func @kth_index_beyond(%x: !relax.tensor<[n, 4], f32>, %k: !relax.prim<i64, 5>) -> !relax.object {
+  // expected-error@+2 {{expected k of at most the dimension, 4, but got 5}}
+  // expected-error@+1 {{'relax.kth_index' op failed to infer returned types}}
+  %0 = relax.kth_index %x, %k : (!relax.tensor<[n, 4], f32>, !relax.prim<i64, 5>) -> !relax.tensor<[n, 1], i32>
+  relax.return %0 : !relax.tensor<[n, 1], i32>
+}
+
+// -----
+
+relax.func @kth_index_unknown(%x: !relax.tensor<[n, 4], f32>, %k: !relax.prim<i64>) -> !relax.object {
+  // expected-error@+2 {{expected k with a known value, but got '!relax.prim<i64>'}}
+  // expected-error@+1 {{'relax.kth_index' op failed to infer returned types}}
+  %0 = relax.kth_index %x, %k : (!relax.tensor<[n, 4], f32>, !relax.prim<i64>) -> !relax.tensor<[n, 1], i32>
+  relax.return %0 : !relax.tensor<[n, 1], i32>
+}
+
+// -----
+
+relax.func @kth_index_dtype(%x: !relax.tensor<[n, 4], f32>, %k: !relax.prim<i32>) -> !relax.object {
+  // expected-error@+2 {{expected k of data type 'i64', but got 'i32'}}
+  // expected-error@+1 {{'relax.kth_index' op failed to infer returned types}}
+  %0 = relax.kth_index %x, %k : (!relax.tensor<[n, 4], f32>, !relax.prim<i32>) -> !relax.tensor<[n, 1], i32>
+  relax.return %0 : !relax.tensor<[n, 1], i32>
+}
+
+// -----
+
 relax.func @topk_k(%x: !relax.tensor<[n, 4], f32>) -> !relax.object {
   // expected-error@+2 {{expected k of at most the dimension, 4, but got 5}}
   // expected-error@+1 {{'relax.topk' op failed to infer returned types}}

@@ -147,6 +147,35 @@ def test_orders_of_nothing(run, shape, is_known):
             assert run(function, x, shapes=shapes).shape[1] == shape[1]
 
 
+@pytest.mark.parametrize("dtype", [*DTYPES, "bfloat16", "float8_e4m3fn"])
+@pytest.mark.parametrize("axis", [0, -1])
+def test_kth_index(run, axis, dtype):
+    given = "float32" if dtype in ("bfloat16", "float8_e4m3fn") else dtype
+    for length in (1, 5, 16, 17, 40, 100):
+        x = numbers((length, length), given, length)
+        if dtype == "float8_e4m3fn":  # which has no infinity
+            x = np.clip(x, -100, 100)
+        order = sort_of_torch(x, axis, False)[1]
+        for k in {1, (length + 1) // 2, length}:
+            found = run(lambda x, k=k: op.kth_index(op.astype(x, dtype), k, axis, "int64"), x)
+            np.testing.assert_array_equal(found, np.take(order, [k - 1], axis))
+
+
+def test_kth_index_of_a_symbolic_number(run):
+    x = np.random.default_rng(0).standard_normal((4, 31, 3)).astype("float32")
+    x[0, 3] = np.nan
+    middle = (relax.Dim("m") + 1) // 2
+    found = run(lambda x: op.kth_index(x, middle, 1), x, shapes=[("n", "m", 3)])
+    np.testing.assert_array_equal(found, np.argsort(x, 1, kind="stable")[:, 15:16])
+
+
+@pytest.mark.parametrize("size", [0, 2])
+def test_error_kth_index_of_more_than_there_are(run, size):
+    x = np.zeros((3, size), "float32")
+    with pytest.raises(ValueError, match="kth_index"):
+        run(lambda x: op.kth_index(x, 3), x, shapes=[("n", "m")])
+
+
 def test_error_topk_of_more_than_there_are(run):
     x = np.zeros((2, 2), "float32")
     with pytest.raises(ValueError, match="expected k of at most the dimension, 2, but got 3"):

@@ -22,7 +22,7 @@ VARIABLE = "RELAX_MLIR_TVM_ORACLE"
 # Forms that only this project writes.
 OURS = re.compile(
     r"I\.mlir|I\.annotate|I\.seq|metadata|var=\"|vdevice=\"(?!\w+:)|name=\"|^ +\.\.\.$|"
-    r"I\.vdevice\(\"\w+ |tensors=True|R\.(adt_\w+|cummax|cummin|fatal|random_bits)\(",
+    r"I\.vdevice\(\"\w+ |tensors=True|R\.(adt_\w+|cummax|cummin|fatal|kth_index|random_bits)\(",
     re.MULTILINE,
 )
 # Why TVM refuses a program that it has words for.

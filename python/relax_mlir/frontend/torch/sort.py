@@ -140,13 +140,16 @@ def _argsort_stable(
     return _ordered(x, dim, descending)[1]
 
 
-def _in_order(x: ir.Value, axis: int, place: Any, keep: bool) -> list[ir.Value]:
-    """Return the element at one place of the order, and where it is; NaN where there is any."""
+def _kth(x: ir.Value, axis: int, k: Any) -> list[ir.Value]:
+    """Return the element with a number in the order, and its place; the axis stays."""
+    places = op.kth_index(x, k, axis, "int64")
+    return [op.gather_elements(x, places, axis), places]
+
+
+def _middle(x: ir.Value, axis: int, keep: bool) -> list[ir.Value]:
+    """Return the middle element, the lower one of two, and its place; NaN where there is any."""
     axis = normal_axis(axis, rank_of(x))
-    chosen = [
-        op.strided_slice(one, [axis], [place], [place + 1], [1], assume_inbound=True)
-        for one in _ordered(x, axis, False)
-    ]
+    chosen = _kth(x, axis, (shape_of(x)[axis] - 1) // 2 + 1)
     if is_float(dtype_of(x)):
         # NaN is the largest number of all.
         last, at = op.max(x, [axis], True), op.argmax(x, axis, True)
@@ -159,15 +162,12 @@ def _in_order(x: ir.Value, axis: int, place: Any, keep: bool) -> list[ir.Value]:
 def _median(graph: Graph, x: ir.Value, axis: int, keepdim: bool = False) -> list[ir.Value]:
     if graph.rank_of(0) == 0:
         return [x, number(0, "int64")]
-    extent = shape_of(x)[normal_axis(axis, rank_of(x))]
-    return _in_order(x, axis, (extent - 1) // 2, keepdim)
+    return _middle(x, axis, keepdim)
 
 
 @converts("median.default")
 def _median_of_all(graph: Graph, x: ir.Value) -> ir.Value:
-    size = product(shape_of(x))
-    flat = op.reshape(x, [size])
-    return _in_order(flat, 0, (size - 1) // 2, False)[0]
+    return _middle(op.reshape(x, [product(shape_of(x))]), 0, False)[0]
 
 
 @converts("kthvalue.default")
@@ -177,10 +177,7 @@ def _kth_value(
     if rank_of(x) == 0:
         return [x, number(0, "int64")]
     axis = normal_axis(axis, rank_of(x))
-    last = [
-        op.strided_slice(one, [axis], [count - 1], [count], [1], assume_inbound=True)
-        for one in _ordered(x, axis, False, count)
-    ]
+    last = _kth(x, axis, count)
     return last if keepdim else [op.squeeze(one, [axis]) for one in last]
 
 

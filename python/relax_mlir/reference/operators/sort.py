@@ -35,6 +35,15 @@ def _argsort(op: Any, args: Args, env: Any) -> Array:
     return _order(data, axis, attribute(op, "descending", False))
 
 
+@operator("kth_index", ulps=0)
+def _kth_index(op: Any, args: Args, env: Any) -> Array:
+    data, k = args[0].data, args[1]
+    (axis,) = axes_of(attribute(op, "axis", -1), data.ndim)
+    if not 1 <= k <= data.shape[axis]:
+        raise ValueError(f"expected k of 1 to {data.shape[axis]}, but got {k}")
+    return np.take(_order(data, axis, False), [k - 1], axis)
+
+
 @operator("topk", ulps=0)
 def _topk(op: Any, args: Args, env: Any) -> Array | tuple[Array, Array]:
     data = args[0].data

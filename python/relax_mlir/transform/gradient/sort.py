@@ -10,7 +10,7 @@ from ... import op
 from .registry import Contribution, Forward, gradient, no_gradient
 from .shapes import zeros_of
 
-no_gradient("its result counts elements", "argsort bucketize")
+no_gradient("its result counts elements", "argsort bucketize kth_index")
 
 
 @gradient("sort")

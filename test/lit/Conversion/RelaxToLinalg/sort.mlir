@@ -57,6 +57,23 @@ relax.func @topk_rows(%x: !relax.tensor<[n, m], f16>) -> !relax.object {
 
 // -----
 
+// That the number is one of an element is checked.
+// CHECK-LABEL: relax.func @median
+// CHECK:         relax.match_cast
+// CHECK:         relax.call_tir @kth_index
+// CHECK-LABEL: func.func private @kth_index(
+// CHECK:         linalg.generic {{.*}} ins(%{{.*}} : tensor<?x?xf32>) outs(%{{.*}} : tensor<?x?xi32>)
+// CHECK:         scf.for {{.*}} -> (tensor<1x?xi64>)
+// CHECK:           arith.cmpi slt, {{.*}} : vector<16xi32>
+// CHECK:           scf.for {{.*}} -> (index, index)
+// CHECK:             arith.cmpi eq, {{.*}} : vector<16xi32>
+relax.func @median(%x: !relax.tensor<[n, m], f32>, %k: !relax.prim<i64, n floordiv 2>) -> !relax.object {
+  %0 = relax.kth_index %x, %k {axis = 0 : i64, dtype = i64} : (!relax.tensor<[n, m], f32>, !relax.prim<i64, n floordiv 2>) -> !relax.tensor<[1, m], i64>
+  relax.return %0 : !relax.tensor<[1, m], i64>
+}
+
+// -----
+
 // Few elements are kept in order, in vectors. Groups of elements are compared with the last one of them.
 // CHECK-LABEL: func.func private @topk(
 // CHECK-NOT:     tensor.empty
