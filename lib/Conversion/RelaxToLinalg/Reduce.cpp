@@ -23,6 +23,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -274,26 +275,34 @@ scanByAllThreads(KernelBuilder &b, Value data, Value output, int64_t axis,
 }
 
 namespace {
-/// Writes for each element what those up to it are together. Where any order
-/// gives the same, as in a type that holds any four elements, elements are put
-/// together with their neighbors before, and only every fourth one waits for
-/// the total. Totals are rounded when they are written.
+/// Writes for each element what those up to it are together. Elements are put
+/// together with their neighbors before, where that gives the same: all that
+/// are lanes of a vector where any order does, or four where the type of totals
+/// holds any four elements. Then only the last one of them waits for the total.
+/// Totals are rounded when they are written.
 class Scan {
 public:
+  /// How many elements may be put together before they are added to a total.
+  enum class Order { OneByOne, Four, Any };
   /// `add` combines a total with an element, `read` and `write` convert.
   using Add = llvm::function_ref<Value(S, Value, Value)>;
   using Convert = llvm::function_ref<Value(S, Value)>;
 
   Scan(KernelBuilder &b, Value data, int64_t axis, Value start, Add add,
-       Convert read, Convert write, bool isExclusive, bool isWide)
+       Convert read, Convert write, bool isExclusive, Order order)
       : b(b), data(data), axis(axis), start(start), add(add), read(read),
-        write(write), isExclusive(isExclusive), isWide(isWide) {}
+        write(write), isExclusive(isExclusive), order(order) {}
 
   Value build(Value output);
 
 private:
   Carried scanLine(ValueRange tensors, SmallVectorImpl<Value> &place);
   Carried scanLines(ValueRange tensors, SmallVectorImpl<Value> &place);
+  /// Goes on with a vector of elements of a line.
+  Carried scanVector(Value at, ValueRange carried,
+                     SmallVectorImpl<Value> &place);
+  /// The lanes of such a vector; 0 where lines are no vectors.
+  int64_t getLanes(Value output) const;
   /// Goes on with `count` elements of a line.
   Carried scanElements(Value at, int64_t count, ValueRange carried,
                        SmallVectorImpl<Value> &place);
@@ -323,7 +332,8 @@ private:
   Value start;
   Add add;
   Convert read, write;
-  bool isExclusive, isWide;
+  bool isExclusive;
+  Order order;
 };
 } // namespace
 
@@ -338,6 +348,43 @@ Value Scan::build(Value output) {
     return scanLines(tensors, place);
   };
   return lines.overBlocks(output, kLines, block, line).front();
+}
+
+int64_t Scan::getLanes(Value output) const {
+  Type type = start.getType();
+  bool isVector = order == Order::Any && axis + 1 == b.getRank(data) &&
+                  b.getElementType(data) == type &&
+                  b.getElementType(output) == type;
+  unsigned width = type.getIntOrFloatBitWidth();
+  // Those of 64 bytes.
+  return isVector && width >= (isa<FloatType>(type) ? 32 : 8) ? 512 / width : 0;
+}
+
+/// Carries a vector of which each lane is the total.
+Carried Scan::scanVector(Value at, ValueRange carried,
+                         SmallVectorImpl<Value> &place) {
+  auto type = cast<VectorType>(carried[1].getType());
+  int64_t lanes = type.getDimSize(0);
+  ScalarBuilder s = b.scalars();
+  Value starts = vector::BroadcastOp::create(b, type, start);
+  place[axis] = at;
+  Value parts = vector::TransferReadOp::create(
+      b, type, data, place, std::optional<Value>(start), ArrayRef<bool>(true));
+  // Lanes of `before`, and behind them those of `vector` but the last ones.
+  auto shift = [&](Value before, Value vector, int64_t count) -> Value {
+    auto moves = llvm::to_vector(llvm::seq(lanes - count, 2 * lanes - count));
+    return vector::ShuffleOp::create(b, before, vector, moves);
+  };
+  for (int64_t count = 1; count < lanes; count *= 2)
+    parts = add(s, shift(starts, parts, count), parts);
+  Value totals = add(s, carried[1], parts);
+  Value all = vector::ShuffleOp::create(b, parts, parts,
+                                        SmallVector<int64_t>(lanes, lanes - 1));
+  Value written = isExclusive ? shift(carried[1], totals, 1) : totals;
+  Value tensor = vector::TransferWriteOp::create(b, written, carried[0], place,
+                                                 ArrayRef<bool>(true))
+                     .getResult();
+  return {tensor, add(s, carried[1], all)};
 }
 
 Carried Scan::scanElements(Value at, int64_t count, ValueRange carried,
@@ -361,20 +408,29 @@ Carried Scan::scanElements(Value at, int64_t count, ValueRange carried,
 Carried Scan::scanLine(ValueRange tensors, SmallVectorImpl<Value> &place) {
   Value zero = b.index(0), one = b.index(1), size = b.dimValue(data, axis);
   Carried carried = {tensors[0], start};
-  Value begin = zero;
-  if (isWide) {
-    Value step = b.index(kElements);
-    begin =
-        arith::SubIOp::create(b, size, arith::RemUIOp::create(b, size, step));
-    carried = buildLoop(b, zero, begin, step, carried,
+  int64_t lanes = getLanes(tensors[0]);
+  int64_t count = lanes ? lanes : order == Order::OneByOne ? 1 : kElements;
+  Value step = b.index(count);
+  Value end =
+      arith::SubIOp::create(b, size, arith::RemUIOp::create(b, size, step));
+  if (lanes) {
+    carried[1] = vector::BroadcastOp::create(
+        b, VectorType::get(lanes, start.getType()), start);
+    carried = buildLoop(b, zero, end, step, carried,
                         [&](Value at, ValueRange carried) {
-                          return scanElements(at, kElements, carried, place);
+                          return scanVector(at, carried, place);
+                        });
+    carried[1] = vector::ExtractOp::create(b, carried[1], 0);
+  } else {
+    carried = buildLoop(b, zero, end, step, carried,
+                        [&](Value at, ValueRange carried) {
+                          return scanElements(at, count, carried, place);
                         });
   }
-  carried = buildLoop(b, begin, size, one, carried,
-                      [&](Value at, ValueRange carried) {
-                        return scanElements(at, 1, carried, place);
-                      });
+  carried =
+      buildLoop(b, end, size, one, carried, [&](Value at, ValueRange carried) {
+        return scanElements(at, 1, carried, place);
+      });
   return {carried[0]};
 }
 
@@ -439,10 +495,13 @@ static void addScan(LegalizationTable &table, Identity identity,
                                     return add(s, before, read(s, number));
                                   }));
     auto write = [&](S s, Value total) { return s.narrow(total, element); };
-    bool isWide = isExact || !isa<FloatType>(type) ||
-                  (type != element && !element.isBF16());
+    Scan::Order order = Scan::Order::OneByOne;
+    if (isExact || !isa<FloatType>(type))
+      order = Scan::Order::Any;
+    else if (type != element && !element.isBF16())
+      order = Scan::Order::Four;
     return one(
-        Scan(b, data, axis, start, add, read, write, op.getExclusive(), isWide)
+        Scan(b, data, axis, start, add, read, write, op.getExclusive(), order)
             .build(outputs[0]));
   });
 }

@@ -24,7 +24,8 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-static bool isFloat(Value x) { return isa<FloatType>(x.getType()); }
+/// Whether a scalar or the lanes of a vector are floats.
+static bool isFloat(Value x) { return isa<FloatType>(getElementTypeOrSelf(x)); }
 
 //===----------------------------------------------------------------------===//
 // Constants
@@ -256,7 +257,7 @@ Value ScalarBuilder::mod(Value lhs, Value rhs) {
 Value ScalarBuilder::widen(Value x) {
   if (isFloat8(x.getType()))
     return widenFloat8(*this, x);
-  if (!isFloat(x) || x.getType().getIntOrFloatBitWidth() != 16)
+  if (!isa<FloatType>(x.getType()) || x.getType().getIntOrFloatBitWidth() != 16)
     return x;
   return arith::ExtFOp::create(*this, getF32Type(), x);
 }
@@ -284,7 +285,7 @@ static Value roundToOdd(ScalarBuilder &b, Value x) {
 
 /// Goes through f32 between any other floats and those of 8 or 16 bits.
 Value ScalarBuilder::narrow(Value x, Type type) {
-  if (!isFloat(x) || x.getType() == type)
+  if (!isa<FloatType>(x.getType()) || x.getType() == type)
     return x;
   x = widen(x);
   unsigned width = type.getIntOrFloatBitWidth();

@@ -39,6 +39,65 @@ class Module:
                     y[k, i, j] = T.Cast("{dtype}", after)
 """
 
+# A line has no other lines as lanes, so blocks of it are: their exponentials relative to the
+# largest element so far, the sums of which are added one by one. Where elements of a block are so
+# far apart that sums would lose digits, or are not finite, each waits for the logarithm before it.
+_LOG_OF_SUMS_OF_LINE = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def log_of_running_sums_of_line(x_: T.handle, y_: T.handle):
+        n = T.int64()
+        x = T.match_buffer(x_, (n,), "{dtype}")
+        y = T.match_buffer(y_, (n,), "{dtype}")
+        # The sum is total[0] * exp(largest[0]).
+        largest = T.alloc_buffer((1,), "float64")
+        total = T.alloc_buffer((1,), "float64")
+        before = T.alloc_buffer((1,), "float64")
+        sums = T.alloc_buffer((64,), "float64")
+        least = T.alloc_buffer((16,), "{dtype}")
+        most = T.alloc_buffer((16,), "{dtype}")
+        largest[0] = -T.infinity("float64")
+        total[0] = T.float64(0)
+        for block in range((n + 63) // 64):
+            least[0] = -T.infinity("{dtype}")
+            most[0] = T.infinity("{dtype}")
+            if block * 64 + 64 <= n:
+                for j in T.vectorized(16):
+                    least[j] = x[block * 64 + j]
+                    most[j] = x[block * 64 + j]
+                for i in range(3):
+                    for j in T.vectorized(16):
+                        least[j] = T.min(least[j], x[block * 64 + i * 16 + 16 + j])
+                        most[j] = T.max(most[j], x[block * 64 + i * 16 + 16 + j])
+                for j in range(15):
+                    least[0] = T.min(least[0], least[j + 1])
+                    most[0] = T.max(most[0], most[j + 1])
+            if most[0] - least[0] <= T.{dtype}(32) and largest[0] < T.infinity("float64"):
+                before[0] = largest[0]
+                largest[0] = T.max(before[0], T.Cast("float64", most[0]))
+                total[0] = total[0] * T.exp(before[0] - largest[0])
+                for i in T.vectorized(64):
+                    sums[i] = T.exp(T.Cast("float64", x[block * 64 + i]) - largest[0])
+                for i in range(64):
+                    total[0] = total[0] + sums[i]
+                    sums[i] = total[0]
+                for i in T.vectorized(64):
+                    y[block * 64 + i] = T.Cast("{dtype}", largest[0] + T.log(sums[i]))
+            else:
+                before[0] = largest[0] + T.log(total[0])
+                for i in range(T.min(n - block * 64, T.int64(64))):
+                    element = T.Cast("float64", x[block * 64 + i])
+                    more = T.log(T.float64(1) + T.exp(-T.abs(element - before[0])))
+                    # Infinite numbers have no difference.
+                    equal = T.Select(element == before[0], T.float64({log_of_two}), more)
+                    after = T.max(element, before[0]) + equal
+                    before[0] = after
+                    y[block * 64 + i] = T.Cast("{dtype}", after)
+                largest[0] = before[0]
+                total[0] = T.float64(1)
+"""
+
 
 def running_extreme(x: ir.Value, axis: int, is_largest: bool) -> tuple[ir.Value, ir.Value]:
     """Return the largest or smallest of the elements up to each one, and its place, as int64.
@@ -79,6 +138,10 @@ def log_of_running_sums(x: ir.Value, axis: int) -> ir.Value:
         back = [*range(1, last + 1), 0]
         return op.permute_dims(log_of_running_sums(op.permute_dims(x, order), 0), back)
     dims, dtype = shape_of(x), x.type.dtype
+    if last == 0:
+        source = _LOG_OF_SUMS_OF_LINE.format(dtype=dtype, log_of_two=math.log(2))
+        kernel = add_kernel(source, f"log_of_running_sums_of_line_{dtype}")
+        return op.call_tir(kernel, [x], TensorStructInfo(dims, dtype))
     shape = [product(dims[:axis]), dims[axis], product(dims[axis + 1 :])]
     source = _LOG_OF_SUMS.format(dtype=dtype, log_of_two=math.log(2))
     kernel = add_kernel(source, f"log_of_running_sums_{dtype}")

@@ -256,6 +256,18 @@ def test_numbers_that_are_none(exec_mode: str) -> None:
     check(functions, SPECIAL)
 
 
+def test_log_of_running_sums_of_a_line(exec_mode: str) -> None:
+    """Blocks of near elements are summed; others, and infinities, are taken one by one."""
+    generator = torch.Generator().manual_seed(0)
+    near = [torch.randn(200, generator=generator) * scale for scale in (1, 1e-3, 3)]
+    far = torch.cat([torch.full((128,), -1000.0), near[0], torch.arange(300.0)])
+    hole = torch.cat([torch.full((70,), -float("inf")), near[0]])
+    beyond = torch.cat([near[0], torch.tensor([float("inf")]), near[0]])
+    spoiled = torch.cat([near[0], torch.tensor([float("nan")]), near[0]])
+    for x in (*near, far, hole, beyond, spoiled, far.double(), near[0][:63], near[0][:65]):
+        check({"sums": lambda x: x.logcumsumexp(0)}, x)
+
+
 def test_remainders_have_the_sign_of_the_dividend() -> None:
     x = torch.tensor([0.0, -0.0, -6.0, -1.0, 6.0, 7.5])
     functions: Functions = {"fmod": lambda x: torch.fmod(x, 3.0)}

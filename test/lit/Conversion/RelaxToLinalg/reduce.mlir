@@ -72,6 +72,21 @@ relax.func @scan(%x: !relax.tensor<[n, m], f16>) -> !relax.object {
 
 // -----
 
+// Along rows, elements are put together with those before them in their vector. What vectors carry is
+// the total in each lane, and what is left is added one by one.
+// CHECK-LABEL: func.func private @cummax(
+// CHECK:         scf.for {{.*}} -> (tensor<?x?xf32>, vector<16xf32>)
+// CHECK:           vector.transfer_read
+// CHECK-COUNT-5:   arith.maximumf {{.*}} : vector<16xf32>
+// CHECK:           vector.transfer_write
+// CHECK:         scf.for {{.*}} -> (tensor<?x?xf32>, f32)
+relax.func @scan_rows(%x: !relax.tensor<[n, m], f32>) -> !relax.object {
+  %0 = relax.cummax %x {axis = 1 : i64} : (!relax.tensor<[n, m], f32>) -> !relax.tensor<[n, m], f32>
+  relax.return %0 : !relax.tensor<[n, m], f32>
+}
+
+// -----
+
 // The largest element so far and its index are kept; NaN is larger than any.
 // CHECK-LABEL: func.func private @argmax
 // CHECK:         linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]}
