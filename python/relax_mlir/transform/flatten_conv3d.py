@@ -21,10 +21,11 @@ _LAYOUTS = {"data_layout": "NCDHW", "kernel_layout": "OIDHW", "out_layout": "NCD
 class FlattenConv3D:
     """Compute `conv3d` of float32 by `conv2d`, whose kernels are the fast ones.
 
-    A slice of the result is an image. Its channels are those of as many slices of the input as a
-    window is deep, which are put together: a copy of the input for each. Groups of channels,
-    windows of unknown depth, and layouts other than NCDHW and OIDHW are left alone, see
-    `ConvertLayout`.
+    Where a window has one row and column, as those over time in networks for videos, slices are the
+    rows of an image, whose columns are the pixels of a slice. Otherwise a slice of the result is an
+    image. Its channels are those of as many slices of the input as a window is deep, which are put
+    together: a copy of the input for each. Groups of channels, windows of unknown depth, and layouts
+    other than NCDHW and OIDHW are left alone, see `ConvertLayout`.
 
     Examples
     --------
@@ -67,6 +68,15 @@ def _flatten(conv: ir.Operation) -> ir.Value | None:
         for name, default in (("strides", [1] * 3), ("dilation", [1] * 3), ("padding", [0] * 6))
     )
     (front, *before), (back, *after) = padding[:3], padding[3:]
+    if [dim.value for dim in sizes[3:]] == strides[1:] == [1, 1] and not any([*before, *after]):
+        out = op.nn.conv2d(
+            op.reshape(data, [*volume[:3], volume[3] * volume[4]]),
+            op.reshape(weight, [*sizes[:3], 1]),
+            strides=[strides[0], 1],
+            padding=[front, 0, back, 0],
+            dilation=[dilation[0], 1],
+        )
+        return op.reshape(out, result)
     if front or back:
         data = op.nn.pad(data, [0, 0, 0, 0, front, back, 0, 0, 0, 0])
     slices = _put_together(data, volume, depth, result[2], strides[0], dilation[0])

@@ -42,6 +42,8 @@ def is_flat(mod):
         ((3, 1, 1), (1, 2, 1), (2, 0, 1), 1),
         ((2, 3, 4), (3, 1, 2), (1, 2, 0), (2, 1, 1)),
         ((5, 2, 2), (2, 2, 2), (0, 1, 1), (1, 2, 3)),
+        ((3, 1, 1), (2, 1, 1), (1, 0, 0), (2, 1, 1)),
+        ((1, 1, 1), 1, 0, 1),
     ],
 )
 @pytest.mark.parametrize("size", [(2, 9, 8, 10), (1, 6, 7, 7), (0, 6, 7, 7)])
@@ -57,12 +59,22 @@ def test_slices_are_images(exec_mode, kernel, strides, padding, dilation, size):
     np.testing.assert_allclose(main(x), wanted, rtol=1e-4, atol=1e-4)
 
 
-def test_padding_differs_before_and_after():
-    weight = weights(3, 4, 2, 2, 2)
-    mod = program(weight, padding=(1, 0, 2, 0, 3, 1))
+def test_slices_are_rows_where_windows_are_over_time_alone():
+    text = str(FlattenConv3D()(program(weights(5, 4, 3, 1, 1), padding=(1, 0, 0))))
+    assert "relax.conv2d" in text
+    assert not any(copy in text for copy in ("concat", "permute_dims", "relax.pad"))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "padding"), [((2, 2, 2), (1, 0, 2, 0, 3, 1)), ((3, 1, 1), (2, 0, 0, 1, 0, 0))]
+)
+def test_padding_differs_before_and_after(kernel, padding):
+    weight = weights(3, 4, *kernel)
+    mod = program(weight, padding=padding)
     assert is_flat(mod)
     x = weights(1, 4, 5, 6, 7)
-    padded = functional.pad(torch.from_numpy(x), (2, 1, 0, 3, 1, 0))
+    front, top, left, back, bottom, right = padding
+    padded = functional.pad(torch.from_numpy(x), (left, right, top, bottom, front, back))
     main = relax.VirtualMachine(relax.compile(mod))["main"]
     wanted = functional.conv3d(padded, torch.from_numpy(weight))
     np.testing.assert_allclose(main(x), wanted, rtol=1e-4, atol=1e-4)
