@@ -43,14 +43,16 @@ def RelaxPackConstantsPass : Pass<"relax-pack-constants", "ModuleOp"> {
     unpacks them with `linalg.unpack`. It is never unpacked: the kernel is of the
     class `matmul`, and so is what `relax-emit-kernels` makes of it at the same
     width of vectors. So are constant weights of convolutions; those of windows of
-    3 x 3 are transformed for the algorithm of Winograd where that is faster.
+    3 x 3, 3 x 1 and 1 x 3 are transformed for the algorithm of Winograd where that
+    is faster.
 
     A right matrix that is made of quantized constants is packed as codes of 4 or 8
     bits, scales and zero points, which the kernel unpacks.
   }];
   let options = [
     Option<"winograd", "winograd", "bool", /*default=*/"true",
-           "Whether weights of windows of 3 x 3 may be transformed">,
+           "Whether weights of windows of three elements in a dimension may be "
+           "transformed">,
     Option<"dynamicQuantization", "dynamic-quantization", "bool",
            /*default=*/"false",
            "Whether rows that are multiplied by weights of 4 bits may be "

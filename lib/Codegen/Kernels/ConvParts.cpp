@@ -222,8 +222,8 @@ ConvTile ConvParts::chooseTile(const TargetModel &target,
   int64_t tiles = getMostTiles(*winograd);
   if (!ShapedType::isDynamic(getWidth()) &&
       !ShapedType::isDynamic(getHeight())) {
-    int64_t columns = llvm::divideCeil(getWidth(), winograd->outputs());
-    int64_t rows = llvm::divideCeil(getHeight(), winograd->outputs());
+    int64_t columns = llvm::divideCeil(getWidth(), winograd->columns.outputs());
+    int64_t rows = llvm::divideCeil(getHeight(), winograd->rows.outputs());
     if (columns <= tiles && columns * rows != 0) {
       int64_t blocks = llvm::divideCeil(rows, tiles / columns);
       tiles = llvm::divideCeil(rows, blocks) * columns;
@@ -236,16 +236,16 @@ ConvTile ConvParts::chooseTile(const TargetModel &target,
 /// weights and sums. Where few tiles fit, weights would be read again for each
 /// of many blocks: then only the inputs of one place of all tiles are in the
 /// cache at a time, which are written to memory, and read for each panel.
-int64_t ConvParts::getMostTiles(const Winograd &winograd) const {
+int64_t ConvParts::getMostTiles(const WinogradTile &winograd) const {
   constexpr int64_t kPanel = 64;
   constexpr double kLeastGain = 0.4;
   int64_t size = llvm::alignTo(inChannels, blocking.lanes) * 4;
-  int64_t room = l2Bytes * 5 / 8, places = winograd.size() * winograd.size();
+  int64_t room = l2Bytes * 5 / 8, places = winograd.places();
   int64_t most = std::max<int64_t>(room / (places * size), 1);
   if (ShapedType::isDynamic(getWidth()) || ShapedType::isDynamic(getHeight()))
     return most;
-  int64_t tiles = llvm::divideCeil(getWidth(), winograd.outputs()) *
-                  llvm::divideCeil(getHeight(), winograd.outputs());
+  int64_t tiles = llvm::divideCeil(getWidth(), winograd.columns.outputs()) *
+                  llvm::divideCeil(getHeight(), winograd.rows.outputs());
   int64_t more = std::clamp<int64_t>(room / size, most, std::max(tiles, most));
   // In inputs of a tile.
   auto countWeights = [&](int64_t most) {
@@ -257,19 +257,35 @@ int64_t ConvParts::getMostTiles(const Winograd &winograd) const {
   return isWorthIt ? more : most;
 }
 
+/// The rows of all windows that are in the image, for `height` rows of results:
+/// the others are passed over by definition.
+static double countRowsInside(const Window &rows, int64_t height,
+                              int64_t imageHeight) {
+  if (ShapedType::isDynamic(imageHeight))
+    return double(height) * rows.size;
+  int64_t count = 0;
+  for (int64_t row = 0; row < height; ++row)
+    for (int64_t i = 0; i < rows.size; ++i) {
+      int64_t at = row * rows.stride + i * rows.dilation - rows.padding;
+      count += 0 <= at && at < imageHeight;
+    }
+  return count;
+}
+
 /// Products of vectors take a unit of time each. Other work on an element of a
 /// tile, and reading weights from memory, is counted in these units.
-std::optional<Winograd>
+std::optional<WinogradTile>
 ConvParts::chooseWinograd(const TargetModel &target) const {
   constexpr double kElement = 7, kWeight = 0.6, kLeastGain = 0.9;
   constexpr int64_t kTypicalSize = 28;
   int64_t lanes = target.lanes(/*bits=*/32);
   auto fits = [](const Window &window) {
-    return window.size == Winograd::kWindow && window.stride == 1 &&
-           window.dilation == 1;
+    return window.stride == 1 &&
+           (window.size == 1 ||
+            (window.size == Winograd::kWindow && window.dilation == 1));
   };
-  if (!fits(rows) || !fits(columns) || groups != 1 || lanes < 4 ||
-      inChannels <= 0 || outChannels < lanes)
+  if (rows.size * columns.size == 1 || !fits(rows) || !fits(columns) ||
+      groups != 1 || lanes < 4 || inChannels <= 0 || outChannels < lanes)
     return std::nullopt;
   auto known = [](int64_t size, int64_t typical) {
     return ShapedType::isDynamic(size) ? typical : size;
@@ -286,15 +302,17 @@ ConvParts::chooseWinograd(const TargetModel &target) const {
     double elements = pixels * element * vectors;
     return std::max(batch * (products + elements), places * matrix * kWeight);
   };
-  std::optional<Winograd> best;
-  double least = kLeastGain * estimate(double(width) * height,
-                                       Winograd::kWindow * Winograd::kWindow,
-                                       /*element=*/0);
+  std::optional<WinogradTile> best;
+  int64_t imageHeight = cast<ShapedType>(image.getType()).getDimSize(2);
+  double rowsInside = countRowsInside(rows, height, imageHeight) / height;
+  double least =
+      kLeastGain * estimate(double(width) * height, rowsInside * columns.size,
+                            /*element=*/0);
   for (int64_t outputs : {2, 4}) {
-    Winograd winograd(outputs);
-    double tiles = double(llvm::divideCeil(width, outputs)) *
-                   llvm::divideCeil(height, outputs);
-    double places = winograd.size() * winograd.size();
+    WinogradTile winograd(outputs, rows.size, columns.size);
+    double tiles = double(llvm::divideCeil(width, winograd.columns.outputs())) *
+                   llvm::divideCeil(height, winograd.rows.outputs());
+    double places = winograd.places();
     double time = estimate(tiles, places, kElement * places);
     if (time < least) {
       best = winograd;
@@ -361,7 +379,8 @@ static int64_t matchPanels(linalg::UnPackOp op, ArrayRef<int64_t> rowOrder,
 
 /// The transformed weights that an operation computes weights from; null where
 /// it does not say so.
-static Value matchTransformed(Value filter, std::optional<Winograd> &winograd) {
+static Value matchTransformed(Value filter,
+                              std::optional<WinogradTile> &winograd) {
   Operation *op = filter.getDefiningOp();
   IntegerAttr outputs =
       op ? RelaxDialect::WinogradAttrHelper(op->getContext()).getAttr(op)
@@ -372,11 +391,20 @@ static Value matchTransformed(Value filter, std::optional<Winograd> &winograd) {
   auto reads = op->getRegion(0).getOps<tensor::ExtractOp>();
   if (reads.empty())
     return {};
-  winograd.emplace(outputs.getInt());
+  auto getWindow = [](Value weights) {
+    return cast<ShapedType>(weights.getType()).getShape().take_back(2);
+  };
+  ArrayRef<int64_t> window = getWindow(filter);
+  if (!llvm::all_of(window, [](int64_t size) {
+        return size == 1 || size == Winograd::kWindow;
+      }))
+    return {};
+  winograd.emplace(outputs.getInt(), window[0], window[1]);
   Value tiles = (*reads.begin()).getTensor();
-  int64_t size = winograd->size();
-  ArrayRef<int64_t> shape = cast<ShapedType>(tiles.getType()).getShape();
-  return shape.take_back(2) == ArrayRef({size, size}) ? tiles : Value();
+  ArrayRef<int64_t> sizes = getWindow(tiles);
+  bool isTile =
+      sizes[0] == winograd->rows.size() && sizes[1] == winograd->columns.size();
+  return isTile ? tiles : Value();
 }
 
 /// Whether the operation is a convolution of these types, with the loops and

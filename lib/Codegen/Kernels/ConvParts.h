@@ -87,7 +87,7 @@ struct ConvParts {
   /// product has rows, so that pixels are lanes.
   bool hasRowPanels = false;
   /// Where they are transformed; then the pixels of `tile` are tiles.
-  std::optional<Winograd> winograd;
+  std::optional<WinogradTile> winograd;
   Epilogue epilogue;
   MatmulBlocking blocking;
   int64_t l2Bytes = 0;
@@ -151,13 +151,13 @@ struct ConvParts {
 
   /// The tiles that take the least time, where that is less than without; the
   /// weights are constants.
-  std::optional<Winograd> chooseWinograd(const TargetModel &target) const;
+  std::optional<WinogradTile> chooseWinograd(const TargetModel &target) const;
   /// The tile of sums for weights that are constants: the one of a schedule, or
   /// the one that takes the least time.
   ConvTile chooseTile(const TargetModel &target,
                       std::optional<int64_t> vectors = std::nullopt) const;
   /// The maximum number of tiles of a task.
-  int64_t getMostTiles(const Winograd &winograd) const;
+  int64_t getMostTiles(const WinogradTile &winograd) const;
 
   /// Does what follows on sums in scratch memory: `width` for each channel.
   void finish(IndexBuilder &b, const ConvPlace &place, Value scratch,

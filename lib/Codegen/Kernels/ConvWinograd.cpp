@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Windows of 3 x 3 by the algorithm of Winograd (Winograd.h). A task computes
+// Windows of 3 x 3, 3 x 1 and 1 x 3 by the algorithm of Winograd (Winograd.h).
+// A task computes
 // some rows of tiles of some output channels, in three steps:
 //
 // - Inputs are transformed with input channels as lanes. For each place of a
@@ -71,14 +72,14 @@ private:
   SmallVector<Value> getWeights(IndexBuilder &b, Value channel, Value input);
 
   /// The positions in a tile.
-  int64_t places() const { return winograd.size() * winograd.size(); }
+  int64_t places() const { return winograd.places(); }
   Value place(IndexBuilder &b, int64_t i, int64_t j, Value stride) const {
-    return b.mul(stride, b.index(i * winograd.size() + j));
+    return b.mul(stride, b.index(i * winograd.columns.size() + j));
   }
 
   ConvParts &parts;
   ConvTile tile;
-  Winograd winograd;
+  WinogradTile winograd;
   int64_t lanes;
   VectorType vectorType, bitsType;
   int64_t panels;
@@ -111,9 +112,8 @@ WinogradConv::WinogradConv(IndexBuilder &b, func::FuncOp kernel,
   batch = getDim(b, output, 0);
   outHeight = getDim(b, output, 2);
   outWidth = getDim(b, output, 3);
-  Value outputs = b.index(winograd.outputs());
-  tileRows = b.ceilDiv(outHeight, outputs);
-  tileColumns = b.ceilDiv(outWidth, outputs);
+  tileRows = b.ceilDiv(outHeight, b.index(winograd.rows.outputs()));
+  tileColumns = b.ceilDiv(outWidth, b.index(winograd.columns.outputs()));
 }
 
 /// As many rows of tiles as the second level of the cache has room for, or a
@@ -157,8 +157,8 @@ void WinogradConv::divide(IndexBuilder &b) {
       b.min(b.ceilDiv(threads, b.atLeastOne(others)), b.index(panels));
   taskPanels = b.divideEvenly(b.index(panels), panelBlocks);
 
-  Value pixels = b.mul(taskColumns, winograd.outputs());
-  stripWidth = b.roundUp(b.add(pixels, Winograd::kWindow - 1), lanes);
+  Value pixels = b.mul(taskColumns, winograd.columns.outputs());
+  stripWidth = b.roundUp(b.add(pixels, winograd.columns.window() - 1), lanes);
   resultWidth = b.roundUp(pixels, lanes);
 }
 
@@ -224,11 +224,12 @@ void WinogradConv::emitTask(IndexBuilder &b, Value index) {
 
 /// Transformed inputs are at the beginning: tile positions, tiles, channels.
 void WinogradConv::allocate(IndexBuilder &b, Task &task) {
-  int64_t outputs = winograd.outputs();
+  int64_t outputs = winograd.rows.outputs();
   task.products = b.mul(task.tiles, places() * inputStride);
   task.strip =
       b.add(task.products, b.mul(task.tiles, places() * tile.channels()));
-  Value stripRows = b.add(b.mul(task.rows, outputs), Winograd::kWindow - 1);
+  Value stripRows =
+      b.add(b.mul(task.rows, outputs), winograd.rows.window() - 1);
   task.results = b.add(task.strip, b.mul(b.mul(stripRows, stripWidth), lanes));
   task.block = b.add(task.results, b.mul(resultWidth, outputs * lanes));
   Value size = b.add(task.block, lanes * lanes);
@@ -260,12 +261,12 @@ Value WinogradConv::copyStrip(IndexBuilder &b, const Task &task, Value channel,
       place = b.min(place, b.index(parts.inChannels - 1));
     planes.push_back(b.mul(b.add(firstChannel, place), channelSize));
   }
-  Value first =
-      b.sub(b.mul(task.row, winograd.outputs()), b.index(parts.rows.padding));
-  Value column = b.sub(b.mul(task.column, winograd.outputs()),
+  Value first = b.sub(b.mul(task.row, winograd.rows.outputs()),
+                      b.index(parts.rows.padding));
+  Value column = b.sub(b.mul(task.column, winograd.columns.outputs()),
                        b.index(parts.columns.padding));
-  Value rows =
-      b.add(b.mul(task.rows, winograd.outputs()), Winograd::kWindow - 1);
+  Value rows = b.add(b.mul(task.rows, winograd.rows.outputs()),
+                     winograd.rows.window() - 1);
   auto copyRow = [&](IndexBuilder &b, Value i, ValueRange carried) {
     Value row = b.add(first, i);
     Value isInside = b.isInside(row, height);
@@ -301,8 +302,9 @@ void WinogradConv::transformInputs(IndexBuilder &b, const Task &task,
   Value stride = b.mul(task.tiles, inputStride); // between positions
   b.loop(zero, task.rows, 1, [&](IndexBuilder &b, Value row) {
     b.loop(zero, task.columns, 1, [&](IndexBuilder &b, Value column) {
-      Value pixel = b.add(b.mul(row, b.mul(stripWidth, winograd.outputs())),
-                          b.mul(column, winograd.outputs()));
+      Value pixel =
+          b.add(b.mul(row, b.mul(stripWidth, winograd.rows.outputs())),
+                b.mul(column, winograd.columns.outputs()));
       Value from = b.add(task.strip, b.mul(pixel, lanes));
       Value tile = b.add(b.mul(row, task.columns), column);
       Value to = b.add(b.mul(tile, inputStride), channel);
@@ -377,7 +379,8 @@ void WinogradConv::multiplyBlock(IndexBuilder &b, const Task &task,
 /// Results of a row of tiles, of one vector of output channels.
 void WinogradConv::finishRow(IndexBuilder &b, const Task &task, Value panel,
                              Value row, Value vector) {
-  int64_t outputs = winograd.outputs(), channels = tile.channels();
+  int64_t outputs = winograd.columns.outputs(), channels = tile.channels();
+  int64_t outputRows = winograd.rows.outputs();
   Value zero = b.index(0);
   Value stride = b.mul(task.tiles, channels); // between positions
   Value resultStride = b.mul(resultWidth, lanes);
@@ -400,8 +403,8 @@ void WinogradConv::finishRow(IndexBuilder &b, const Task &task, Value panel,
   Value channel = b.add(b.mul(panel, channels), b.mul(vector, lanes));
   Value left = b.mul(task.column, outputs);
   Value columns = b.min(b.sub(outWidth, left), b.mul(task.columns, outputs));
-  Value first = b.mul(b.add(task.row, row), outputs);
-  Value rows = b.min(b.sub(outHeight, first), b.index(outputs));
+  Value first = b.mul(b.add(task.row, row), outputRows);
+  Value rows = b.min(b.sub(outHeight, first), b.index(outputRows));
   b.loop(zero, rows, 1, [&](IndexBuilder &b, Value i) {
     Value from = b.add(task.results, b.mul(i, resultStride));
     b.loop(zero, columns, lanes, [&](IndexBuilder &b, Value column) {
@@ -433,12 +436,14 @@ void WinogradConv::finishRow(IndexBuilder &b, const Task &task, Value panel,
 
 /// The results of a task, as vectors of pixels.
 void WinogradConv::emitByDefinition(IndexBuilder &b, const Task &task) {
-  Value outputs = b.index(winograd.outputs());
-  Value row = b.mul(task.row, outputs);
-  Value rowsEnd = b.min(outHeight, b.add(row, b.mul(task.rows, outputs)));
-  Value column = b.mul(task.column, outputs);
-  Value columnsEnd =
-      b.min(outWidth, b.add(column, b.mul(task.columns, outputs)));
+  auto getRange = [&](Value first, Value count, int64_t outputs, Value size) {
+    Value begin = b.mul(first, outputs);
+    return std::pair(begin, b.min(size, b.add(begin, b.mul(count, outputs))));
+  };
+  auto [row, rowsEnd] =
+      getRange(task.row, task.rows, winograd.rows.outputs(), outHeight);
+  auto [column, columnsEnd] =
+      getRange(task.column, task.columns, winograd.columns.outputs(), outWidth);
   Value channel = b.mul(task.panel, tile.channels());
   Value channelsEnd =
       b.min(b.index(parts.outChannels),
@@ -463,15 +468,15 @@ void WinogradConv::addWindow(IndexBuilder &b, const Task &task, Value channel,
     Value plane =
         b.mul(b.add(b.mul(task.image, parts.inChannels), input), channelSize);
     Value sum = carried.front();
-    for (int64_t i = 0; i < Winograd::kWindow; ++i) {
+    for (int64_t i = 0; i < winograd.rows.window(); ++i) {
       Value y = b.add(row, b.index(i - parts.rows.padding));
       Value isInside = b.isInside(y, height);
-      for (int64_t j = 0; j < Winograd::kWindow; ++j) {
+      for (int64_t j = 0; j < winograd.columns.window(); ++j) {
         Value x = b.add(column, b.index(j - parts.columns.padding));
         RowLoader::Load load = loader.prepare(b, x, b.index(lanes), isInside);
         Value elements = load(b, b.add(plane, b.mul(y, width)));
         Value weight = vector::BroadcastOp::create(
-            b, vectorType, weights[i * Winograd::kWindow + j]);
+            b, vectorType, weights[i * winograd.columns.window() + j]);
         sum = vector::FMAOp::create(b, elements, weight, sum);
       }
     }
@@ -488,23 +493,22 @@ void WinogradConv::addWindow(IndexBuilder &b, const Task &task, Value channel,
 /// The weights of two channels: transformed back.
 SmallVector<Value> WinogradConv::getWeights(IndexBuilder &b, Value channel,
                                             Value input) {
-  int64_t channels = tile.channels(), size = winograd.size();
+  int64_t channels = tile.channels();
   Value panel = b.floorDiv(channel, b.index(channels));
   Value place =
       b.add(b.mul(input, channels), b.rem(channel, b.index(channels)));
-  Winograd::Matrix inverse = winograd.getWeightInverse();
   SmallVector<Value> weights;
-  for (int64_t i = 0; i < Winograd::kWindow; ++i)
-    for (int64_t j = 0; j < Winograd::kWindow; ++j) {
+  for (ArrayRef<double> rows : winograd.rows.getWeightInverse())
+    for (ArrayRef<double> columns : winograd.columns.getWeightInverse()) {
       Value sum;
-      for (int64_t row = 0; row < size; ++row)
-        for (int64_t column = 0; column < size; ++column) {
-          double factor = inverse[i][row] * inverse[j][column];
+      for (auto [row, rowFactor] : llvm::enumerate(rows))
+        for (auto [column, columnFactor] : llvm::enumerate(columns)) {
+          double factor = rowFactor * columnFactor;
           if (factor == 0)
             continue;
-          Value offset =
-              b.mul(b.add(b.mul(panel, places()), row * size + column),
-                    parts.inChannels * channels);
+          int64_t index = row * columns.size() + column;
+          Value offset = b.mul(b.add(b.mul(panel, places()), index),
+                               parts.inChannels * channels);
           Value term = arith::MulFOp::create(
               b, memref::LoadOp::create(b, this->weights, b.add(offset, place)),
               b.f32(factor));

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Four algorithms: direct with weights in panels (ConvDirect.cpp), Winograd's
-// for windows of 3 x 3 (ConvWinograd.cpp), one for channels that are alone
-// (ConvDepthwise.cpp), and an implicit GEMM for everything else
+// for windows of 3 x 3, 3 x 1 and 1 x 3 (ConvWinograd.cpp), one for channels
+// that are alone (ConvDepthwise.cpp), and an implicit GEMM for everything else
 // (Convolution.cpp).
 //
 //===----------------------------------------------------------------------===//

@@ -40,7 +40,7 @@ struct PackedMatrix {
   int64_t columnAxis, width;
   SmallVector<int64_t> rowOrder = {};
   /// Of weights of windows that are transformed before.
-  std::optional<Winograd> winograd = std::nullopt;
+  std::optional<WinogradTile> winograd = std::nullopt;
   /// How many elements that follow one another in a column lie together.
   int64_t wordSize = 1;
 

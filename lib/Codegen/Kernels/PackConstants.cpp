@@ -89,29 +89,30 @@ static ShapedType getMatrixType(ShapedType type, const PackedMatrix &layout) {
   if (!layout.winograd)
     return type;
   SmallVector<int64_t> shape(type.getShape());
-  shape[2] = shape[3] = layout.winograd->size();
+  shape[2] = layout.winograd->rows.size();
+  shape[3] = layout.winograd->columns.size();
   return type.clone(shape);
 }
 
 /// Returns the transforms of windows of two dimensions, of f32.
 static std::vector<float> transformWeights(ArrayRef<char> weights,
-                                           const Winograd &winograd) {
-  constexpr int64_t kWindow = Winograd::kWindow;
+                                           const WinogradTile &winograd) {
+  int64_t rows = winograd.rows.window(), columns = winograd.columns.window();
   const auto *from = reinterpret_cast<const float *>(weights.data());
-  Winograd::Matrix matrix = winograd.getWeightTransform();
-  int64_t windows = weights.size() / sizeof(float) / (kWindow * kWindow);
+  Winograd::Matrix rowMatrix = winograd.rows.getWeightTransform();
+  Winograd::Matrix columnMatrix = winograd.columns.getWeightTransform();
+  int64_t windows = weights.size() / sizeof(float) / (rows * columns);
   std::vector<float> to;
-  to.reserve(windows * matrix.size() * matrix.size());
-  for (int64_t window = 0; window < windows;
-       ++window, from += kWindow * kWindow)
-    for (ArrayRef<double> row : matrix) {
-      std::array<double, kWindow> sums = {};
-      for (int64_t i = 0; i < kWindow; ++i)
-        for (int64_t j = 0; j < kWindow; ++j)
-          sums[j] += row[i] * from[i * kWindow + j];
-      for (ArrayRef<double> column : matrix)
-        to.push_back(
-            std::inner_product(sums.begin(), sums.end(), column.begin(), 0.0));
+  to.reserve(windows * winograd.places());
+  for (int64_t window = 0; window < windows; ++window, from += rows * columns)
+    for (ArrayRef<double> row : rowMatrix) {
+      std::array<double, Winograd::kWindow> sums = {};
+      for (int64_t i = 0; i < rows; ++i)
+        for (int64_t j = 0; j < columns; ++j)
+          sums[j] += row[i] * from[i * columns + j];
+      for (ArrayRef<double> column : columnMatrix)
+        to.push_back(std::inner_product(column.begin(), column.end(),
+                                        sums.begin(), 0.0));
     }
   return to;
 }
@@ -167,12 +168,12 @@ static ElementsAttr packElements(ElementsAttr matrix,
 
 /// The weights that were transformed to `tiles`.
 static Value transformBack(OpBuilder &b, Location loc, Value tiles,
-                           RankedTensorType type, const Winograd &winograd) {
+                           RankedTensorType type,
+                           const WinogradTile &winograd) {
   Value empty =
       tensor::EmptyOp::create(b, loc, type.getShape(), type.getElementType());
   auto body = [&](OpBuilder &nested, Location loc, ValueRange) {
     ImplicitLocOpBuilder b(loc, nested);
-    Winograd::Matrix inverse = winograd.getWeightInverse();
     auto index = [&](int64_t value) -> Value {
       return arith::ConstantIndexOp::create(b, value);
     };
@@ -181,15 +182,16 @@ static Value transformBack(OpBuilder &b, Location loc, Value tiles,
     };
     // The row of the inverse that belongs to a row, or column, of the window,
     // where not all rows have zeros.
-    auto getFactors = [&](Value place) {
+    auto getFactors = [&](Value place, const Winograd &dimension) {
+      Winograd::Matrix inverse = dimension.getWeightInverse();
       SmallVector<std::pair<int64_t, Value>> factors;
-      for (int64_t k = 0; k < winograd.size(); ++k) {
+      for (int64_t k = 0; k < dimension.size(); ++k) {
         if (llvm::all_of(inverse, [&](const SmallVector<double> &row) {
               return row[k] == 0;
             }))
           continue;
         Value factor = number(inverse[0][k]);
-        for (int64_t i = 1; i < Winograd::kWindow; ++i) {
+        for (int64_t i = 1; i < dimension.window(); ++i) {
           Value isRow = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
                                               place, index(i));
           factor =
@@ -202,7 +204,8 @@ static Value transformBack(OpBuilder &b, Location loc, Value tiles,
     SmallVector<Value> place;
     for (int64_t loop = 0; loop < type.getRank(); ++loop)
       place.push_back(linalg::IndexOp::create(b, loop));
-    auto rows = getFactors(place[2]), columns = getFactors(place[3]);
+    auto rows = getFactors(place[2], winograd.rows);
+    auto columns = getFactors(place[3], winograd.columns);
     Value sum = number(0);
     for (auto [i, row] : rows)
       for (auto [j, column] : columns) {

@@ -16,7 +16,9 @@ using namespace mlir::relax;
 /// The points of tiles of four are those that keep the rounding errors small:
 /// less than twice the mean of what the definition has. With 1 and 2, which are
 /// usual, it is four times.
-Winograd::Winograd(int64_t outputs) {
+Winograd::Winograd(int64_t outputs, int64_t window) {
+  if (window == 1)
+    return;
   if (outputs == 2)
     points = {1};
   else
@@ -45,6 +47,8 @@ SmallVector<double> Winograd::multiplyPoints(int64_t without) const {
 }
 
 Winograd::Matrix Winograd::getWeightTransform() const {
+  if (points.empty())
+    return {{1}};
   Matrix matrix;
   for (int64_t i = 0; i < size() - 1; ++i) {
     double scale = 1;
@@ -60,6 +64,8 @@ Winograd::Matrix Winograd::getWeightTransform() const {
 /// The value at 0, the difference of those at two opposite points, and the one
 /// at infinity are the weights, but for factors.
 Winograd::Matrix Winograd::getWeightInverse() const {
+  if (points.empty())
+    return {{1}};
   Matrix transform = getWeightTransform();
   Matrix matrix(kWindow, SmallVector<double>(size(), 0));
   matrix[0][0] = 1 / transform[0][0];
@@ -100,6 +106,8 @@ static Value sumWeighted(IndexBuilder &b, ArrayRef<double> factors,
 /// Of two opposite points, the polynomials differ in the sign of odd powers.
 SmallVector<Value> Winograd::transformInputs(IndexBuilder &b,
                                              ValueRange inputs) const {
+  if (points.empty())
+    return llvm::to_vector(inputs);
   SmallVector<Value> results(size());
   auto multiply = [&](int64_t without) {
     SmallVector<double> factors = multiplyPoints(without);
@@ -126,6 +134,8 @@ SmallVector<Value> Winograd::transformInputs(IndexBuilder &b,
 /// infinity is part of the last result.
 SmallVector<Value> Winograd::transformOutputs(IndexBuilder &b,
                                               ValueRange products) const {
+  if (points.empty())
+    return llvm::to_vector(products);
   SmallVector<Value> sums, differences;
   for (int64_t i = 1; i + 1 < size(); i += 2) {
     sums.push_back(arith::AddFOp::create(b, products[i], products[i + 1]));
@@ -150,32 +160,39 @@ SmallVector<Value> Winograd::transformOutputs(IndexBuilder &b,
 }
 
 /// Transforms columns, then rows of what they became.
-static void
-transformTile(IndexBuilder &b, int64_t size, Winograd::Load load,
-              Winograd::Store store,
-              llvm::function_ref<SmallVector<Value>(ValueRange)> transform) {
+static void transformTile(
+    IndexBuilder &b, const WinogradTile &tile, WinogradTile::Load load,
+    WinogradTile::Store store,
+    llvm::function_ref<SmallVector<Value>(const Winograd &, ValueRange)>
+        transform) {
   SmallVector<SmallVector<Value>> columns;
-  for (int64_t j = 0; j < size; ++j) {
+  for (int64_t j = 0; j < tile.columns.size(); ++j) {
     SmallVector<Value> column;
-    for (int64_t i = 0; i < size; ++i)
+    for (int64_t i = 0; i < tile.rows.size(); ++i)
       column.push_back(load(b, i, j));
-    columns.push_back(transform(column));
+    columns.push_back(transform(tile.rows, column));
   }
   for (size_t i = 0; i < columns.front().size(); ++i) {
     SmallVector<Value> row;
     for (ArrayRef<Value> column : columns)
       row.push_back(column[i]);
-    for (auto [j, value] : llvm::enumerate(transform(row)))
+    for (auto [j, value] : llvm::enumerate(transform(tile.columns, row)))
       store(b, i, j, value);
   }
 }
 
-void Winograd::transformInputs(IndexBuilder &b, Load load, Store store) const {
-  transformTile(b, size(), load, store,
-                [&](ValueRange values) { return transformInputs(b, values); });
+void WinogradTile::transformInputs(IndexBuilder &b, Load load,
+                                   Store store) const {
+  transformTile(b, *this, load, store,
+                [&](const Winograd &dimension, ValueRange values) {
+                  return dimension.transformInputs(b, values);
+                });
 }
 
-void Winograd::transformOutputs(IndexBuilder &b, Load load, Store store) const {
-  transformTile(b, size(), load, store,
-                [&](ValueRange values) { return transformOutputs(b, values); });
+void WinogradTile::transformOutputs(IndexBuilder &b, Load load,
+                                    Store store) const {
+  transformTile(b, *this, load, store,
+                [&](const Winograd &dimension, ValueRange values) {
+                  return dimension.transformOutputs(b, values);
+                });
 }

@@ -108,9 +108,10 @@ class CompileOptions:
         of its block; a block that has an infinity or NaN makes results NaN. With VNNI, whole rows
         are rounded by weights of 8 bits (`relax_mlir.transform.QuantizeDynamic`).
     winograd : bool
-        Whether convolutions by constant windows of 3 x 3 may use the algorithm of Winograd, where
-        that is faster. A result then depends on all elements that a tile of up to 6 x 6 elements
-        has, with rounding errors about twice as large as otherwise in relation to these.
+        Whether convolutions by constant windows of 3 x 3, 3 x 1 and 1 x 3 may use the algorithm of
+        Winograd, where that is faster. A result then depends on all elements that a tile of up to
+        6 x 6 elements has, with rounding errors about twice as large as otherwise in relation to
+        these.
     fast_math : bool
         Whether sums may be computed in another order, and elementary functions less accurately;
         `docs/dev/math.md` has the errors of both. Infinities and NaN stay what they are.

@@ -28,6 +28,12 @@ FORMS = {
     "several-tasks": ((32, 256, 3, 3), PADDED, ("h", "w")),
     "small-tiles": ((64, 64, 3, 3), PADDED, (7, 7)),
     "small-tiles-tail": ((64, 64, 3, 3), PADDED, (6, 5)),
+    # One dimension is transformed.
+    "rows": ((32, 16, 3, 1), {"padding": (1, 0, 1, 0)}, ("h", "w")),
+    "rows-uneven-padding": ((37, 41, 3, 1), {"padding": (0, 1, 3, 2)}, ("h", "w")),
+    "columns": ((32, 16, 1, 3), {"padding": (0, 1, 0, 1)}, ("h", "w")),
+    "columns-tail": ((37, 41, 1, 3), {"padding": (2, 0, 1, 4)}, ("h", "w")),
+    "small-tiles-rows": ((64, 64, 3, 1), {}, (4, 30)),
     # Weights are read once, and inputs are larger than the cache.
     "many-inputs": ((32, 2048, 3, 3), PADDED, (28, 26)),
 }
@@ -66,7 +72,7 @@ def check(form, n, h, w, steps=(), seed=0, **options):
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((n, weight[1], h, w)).astype("float32")
     top, left, bottom, right = conv.get("padding", (0, 0, 0, 0))
-    height, width = h + top + bottom - 2, w + left + right - 2
+    height, width = h + top + bottom - weight[2] + 1, w + left + right - weight[3] + 1
     if height <= 0 or width <= 0:
         return
     shapes = {"bias": (1, weight[0], 1, 1), "residual": (n, weight[0], height, width)}
@@ -131,7 +137,7 @@ def test_wide_images_in_several_tasks():
 
 @settings(max_examples=30)
 @given(
-    st.sampled_from(["square", "inside", "uneven-padding", "small-tiles"]),
+    st.sampled_from(["square", "inside", "uneven-padding", "small-tiles", "rows", "columns-tail"]),
     st.integers(0),
     st.sampled_from([np.nan, np.inf, -np.inf, 2e37, -1e30]),
 )

@@ -60,3 +60,19 @@ relax.func @main(%x: !relax.tensor<[1, 16, 28, 28], f32>) -> !relax.tensor<[1, 3
   %0 = relax.conv2d %x, %w {padding = array<i64: 1, 1, 1, 1>} : (!relax.tensor<[1, 16, 28, 28], f32>, !relax.tensor<[32, 16, 3, 3], f32>) -> !relax.tensor<[1, 32, 28, 28], f32>
   relax.return %0 : !relax.tensor<[1, 32, 28, 28], f32>
 }
+
+// -----
+
+// One dimension is transformed where windows have one column.
+// PACK:         func.func private @conv2d_packed(%{{.*}}: tensor<1x16x28x28xf32>, %[[PANELS:.*]]: tensor<1x6x1x16x32xf32>,
+// PACK:         %[[TILES:.*]] = linalg.unpack %[[PANELS]] {{.*}} -> tensor<32x16x6x1xf32>
+// PACK:         attrs = {relax.winograd = 4 : i64}
+// PACK-COUNT-4: tensor.extract %[[TILES]]
+// EMIT:         func.func private @relax.kernel.conv2d_packed(%{{.*}}: memref<1x16x28x28xf32>, %{{.*}}: memref<1x6x1x16x32xf32>,
+// EMIT:           vector.reduction <maxui>
+// EMIT:             scf.for %{{.*}} = %c0 to %c6
+relax.func @main(%x: !relax.tensor<[1, 16, 28, 28], f32>) -> !relax.tensor<[1, 32, 28, 28], f32> {
+  %w = relax.constant dense<0.5> : tensor<32x16x3x1xf32>
+  %0 = relax.conv2d %x, %w {padding = array<i64: 1, 0, 1, 0>} : (!relax.tensor<[1, 16, 28, 28], f32>, !relax.tensor<[32, 16, 3, 1], f32>) -> !relax.tensor<[1, 32, 28, 28], f32>
+  relax.return %0 : !relax.tensor<[1, 32, 28, 28], f32>
+}
