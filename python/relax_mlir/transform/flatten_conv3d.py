@@ -24,8 +24,8 @@ class FlattenConv3D:
     Where a window has one row and column, as those over time in networks for videos, slices are the
     rows of an image, whose columns are the pixels of a slice. Otherwise a slice of the result is an
     image. Its channels are those of as many slices of the input as a window is deep, which are put
-    together: a copy of the input for each. Groups of channels, windows of unknown depth, and layouts
-    other than NCDHW and OIDHW are left alone, see `ConvertLayout`.
+    together: a copy of the input for each. Groups of channels, windows of unknown depth, and
+    layouts other than NCDHW and OIDHW are left alone, see `ConvertLayout`.
 
     Examples
     --------

@@ -20,6 +20,9 @@ from .rewriting import dims_of, dtype_of, has_one_dtype, rewrite_operations
 # Images of fewer rows or columns are padding for the most part, and so are results of which more
 # than this share is cut off.
 _FEWEST, _MOST_CUT = 4, 0.2
+# Of windows in one dimension, fewer input or output channels are as fast by definition, and so are
+# fewer of them times the columns of a row that fill a vector.
+_FEWEST_CHANNELS, _VECTOR, _FEWEST_COLUMNS = 32, 16, 320
 
 
 @module_pass(opt_level=0)
@@ -28,9 +31,10 @@ class SplitDilatedConv2D:
 
     A window with a dilation of `d` sees every `d`-th element alone, so elements whose places are
     the same modulo `d` are images of their own, of a convolution without dilation: for windows of
-    3 x 3 there is the algorithm of Winograd. Both are copied once. Images whose size is unknown,
-    or too small for it, are left alone, and so are layouts other than NCHW and OIHW, see
-    `ConvertLayout`.
+    3 x 3 there is the algorithm of Winograd. Both are copied once. A signal needs no copy: its
+    elements are an image whose rows have `d` of them, and windows go down the columns. Images whose
+    size is unknown, or too small for it, are left alone, and so are layouts other than NCHW and
+    OIHW, see `ConvertLayout`.
 
     Examples
     --------
@@ -94,10 +98,12 @@ def _split(conv: ir.Operation) -> ir.Value | None:
     window = ConvWindow.match(conv)
     if window is None or dtype_of(data) != "float32" or not has_one_dtype(conv):
         return None
-    if max(window.dilation) == 1 or not replace(window, dilation=[1, 1]).has_winograd:
-        return None
     dims, result = dims_of(data), dims_of(conv.results[0])
-    if not dims or not result:
+    if max(window.dilation) == 1 or not dims or not result:
+        return None
+    if 1 in window.sizes:
+        return _split_lines(data, weight, window, dims, result)
+    if not replace(window, dilation=[1, 1]).has_winograd:
         return None
     sizes = [dim.value for dim in (*dims[2:], *result[2:])]
     axes = []
@@ -117,6 +123,37 @@ def _split(conv: ir.Operation) -> ir.Value | None:
     images = _images(data, dims, axes)
     around = [rows.before, columns.before, rows.after, columns.after]
     return _joined(op.nn.conv2d(images, weight, padding=around), result[0], axes)
+
+
+def _split_lines(
+    data: ir.Value, weight: ir.Value, window: ConvWindow, dims: Sequence[Dim], result: list[Dim]
+) -> ir.Value | None:
+    """Return a convolution by windows of three rows, or of three columns of a signal."""
+    place = 0 if window.sizes == [3, 1] else 1
+    is_line = window.sizes == [3, 1] or (window.sizes == [1, 3] and dims[2].value == 1)
+    has_padding = window.padding[1 - place] or window.padding[3 - place]
+    if not is_line or window.groups != 1 or window.strides != [1, 1] or has_padding:
+        return None
+    size, outputs = dims[2 + place].value, result[2 + place].value
+    channels = min(window.channels, window.outputs)
+    width = dims[3] if place == 0 else Dim(1)
+    filled = min((width.value or _VECTOR) * window.dilation[place], _VECTOR)
+    is_narrow = channels < _FEWEST_CHANNELS or channels * filled < _FEWEST_COLUMNS
+    if size is None or outputs is None or is_narrow:
+        return None
+    axis = _Axis.make(size, outputs, window.dilation[place], window.padding[place])
+    if axis is None or outputs < (1 - _MOST_CUT) * axis.whole:
+        return None
+    lines = op.reshape(data, [*dims[:2], size, width])
+    if rest := -size % axis.count:
+        lines = op.nn.pad(lines, [0, 0, 0, 0, 0, rest, 0, 0])
+    image = op.reshape(lines, [*dims[:2], (size + rest) // axis.count, width * axis.count])
+    kernel = op.reshape(weight, [window.outputs, window.channels, 3, 1])
+    out = op.nn.conv2d(image, kernel, padding=[axis.before, 0, axis.after, 0])
+    out = op.reshape(out, [*result[:2], axis.whole, width])
+    if axis.whole > outputs:
+        out = op.strided_slice(out, [2], [0], [outputs], assume_inbound=True)
+    return op.reshape(out, result)
 
 
 def _images(data: ir.Value, dims: Sequence[Dim], axes: Sequence[_Axis]) -> ir.Value:

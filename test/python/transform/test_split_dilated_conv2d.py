@@ -13,14 +13,14 @@ from torch.nn import functional
 RNG = np.random.default_rng(0)
 
 
-def program(weight, shape, dtype="float32", **options):
+def program(weight, shape, dtype="float32", bias=16, **options):
     """Return a convolution by a constant, with a bias."""
     x = relax.Var("x", relax.TensorStructInfo(shape, dtype))
     bb = relax.BlockBuilder()
     with bb.function("main", [x]):
         with bb.dataflow():
             out = op.nn.conv2d(x, op.const(weight), **options)
-            out = bb.emit_output(op.nn.relu(op.add(out, op.const(np.ones((16, 1, 1), dtype)))))
+            out = bb.emit_output(op.nn.relu(op.add(out, op.const(np.ones((bias, 1, 1), dtype)))))
         bb.emit_func_output(out)
     return bb.get()
 
@@ -48,6 +48,52 @@ CASES = [
     ((20, 20), 2, (2, 0, 4, 2)),
     ((20, 20), (1, 3), (1, 3)),
 ]
+
+
+LINES = [
+    # Shape, window, dilation, padding.
+    ((40, 1, 64), (1, 3), 8, 8),
+    ((40, 1, 65), (1, 3), 8, 16),
+    ((40, 1, 70), (1, 3), 9, (0, 9)),
+    ((64, 1, 40), (1, 3), 7, 7),
+    ((40, 12, 7), (3, 1), 2, 2),
+    ((40, 17, "w"), (3, 1), 2, 2),
+]
+
+
+@pytest.mark.parametrize(("shape", "window", "dilation", "padding"), LINES)
+def test_rows_have_what_the_dilation_passes_over(exec_mode, shape, window, dilation, padding):
+    weight = weights(48, shape[0], *window)
+    before, after = (padding, padding) if np.ndim(padding) == 0 else padding
+    axis = window.index(3)
+    around = [0] * 4
+    around[axis], around[2 + axis] = before, after
+    steps = [1, 1]
+    steps[axis] = dilation
+    mod = program(weight, ("n", *shape), bias=48, padding=around, dilation=steps)
+    assert is_split(mod)
+    x = weights(2, *[9 if isinstance(size, str) else size for size in shape])
+    padded = functional.pad(torch.from_numpy(x), (around[1], around[3], around[0], around[2]))
+    wanted = functional.conv2d(padded, torch.from_numpy(weight), torch.ones(48), dilation=steps)
+    main = relax.VirtualMachine(relax.compile(mod))["main"]
+    np.testing.assert_allclose(main(x), wanted.relu(), rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("shape", "window", "options"),
+    [
+        ((40, 1, 64), (1, 3), {"padding": (0, 2, 0, 2), "dilation": (1, 2)}),  # few columns
+        ((16, 1, 64), (1, 3), {"padding": (0, 8, 0, 8), "dilation": (1, 8)}),  # few channels
+        ((40, 2, 64), (1, 3), {"padding": (0, 8, 0, 8), "dilation": (1, 8)}),  # several rows
+        ((40, 1, 64), (1, 3), {"padding": (1, 8, 1, 8), "dilation": (1, 8)}),
+        ((40, 1, 64), (1, 3), {"dilation": (1, 8), "strides": (1, 2)}),
+        ((40, 1, "w"), (1, 3), {"padding": (0, 8, 0, 8), "dilation": (1, 8)}),
+        ((40, 1, 64), (1, 5), {"padding": (0, 16, 0, 16), "dilation": (1, 8)}),
+    ],
+)
+def test_other_lines_are_left_alone(shape, window, options):
+    mod = program(weights(48, shape[0], *window), ("n", *shape), bias=48, **options)
+    assert not is_split(mod)
 
 
 @pytest.mark.parametrize(("size", "dilation", "padding"), CASES)
