@@ -146,6 +146,8 @@ def RelaxSimplifyOpsPass
     - transposes, reshapes, broadcasts, flips and slices that do nothing, alone or
       with the one before; concatenations of one tensor, of concatenations, and of
       all parts of a split; slices of one part of a concatenation;
+    - reshapes before and behind a transpose that merge dimensions and take them
+      apart again;
     - `where` with a known condition, or with the same on both sides.
 
     Results stay the same, bit by bit. An operator gives memory of its own, so it

@@ -115,6 +115,60 @@ static LogicalResult joinReshapes(OpTy op, PatternRewriter &rewriter) {
   return success();
 }
 
+/// The dimensions of `from` whose product is each dimension of `to`, in order;
+/// nothing where there are none.
+static std::optional<SmallVector<SmallVector<int64_t>>>
+groupDims(ArrayRef<PrimExprAttr> from, ArrayRef<PrimExprAttr> to) {
+  SmallVector<SmallVector<int64_t>> groups;
+  int64_t next = 0, count = from.size();
+  for (PrimExprAttr dim : to) {
+    SmallVector<int64_t> &group = groups.emplace_back();
+    SmallVector<PrimExprAttr> taken;
+    do {
+      if (next == count)
+        return std::nullopt;
+      taken.push_back(from[next]);
+      group.push_back(next++);
+    } while (PrimExprAttr::getProduct(dim.getContext(), taken) != dim);
+  }
+  if (next != count)
+    return std::nullopt;
+  return groups;
+}
+
+/// A transpose of dimensions that a reshape before it makes one, and a reshape
+/// behind it takes apart, moves each of them.
+static LogicalResult moveMergedDims(ReshapeOp op, PatternRewriter &rewriter) {
+  auto type = dyn_cast<TensorStructInfoType>(op.getType());
+  auto transpose =
+      dyn_cast_or_null<PermuteDimsOp>(producerOf<PermuteDimsOp>(op.getX(), op));
+  if (!type || !type.hasShape() || !transpose || !transpose->hasOneUse())
+    return failure();
+  Value source = findReshaped(transpose);
+  auto from = dyn_cast<TensorStructInfoType>(source.getType());
+  auto merged = dyn_cast<TensorStructInfoType>(transpose.getX().getType());
+  auto axes = getPermutation(transpose);
+  if (source == transpose.getX() || !from || !from.hasShape() || !merged ||
+      !merged.hasShape() || !axes)
+    return failure();
+  auto groups = groupDims(from.getDims(), merged.getDims());
+  if (!groups)
+    return failure();
+  SmallVector<int64_t> moved;
+  for (int64_t axis : *axes)
+    llvm::append_range(moved, (*groups)[axis]);
+  auto isThere = [&](auto pair) {
+    auto [dim, axis] = pair;
+    return dim == from.getDims()[axis];
+  };
+  if (moved.size() != type.getDims().size() ||
+      !llvm::all_of(llvm::zip(type.getDims(), moved), isThere))
+    return failure();
+  rewriter.replaceOpWithNewOp<PermuteDimsOp>(
+      op, type, source, rewriter.getDenseI64ArrayAttr(moved));
+  return success();
+}
+
 static LogicalResult dropBroadcast(BroadcastToOp op,
                                    PatternRewriter &rewriter) {
   return forward(op, op.getX(), rewriter);
@@ -161,6 +215,7 @@ static void addJoinedReshapes(RewritePatternSet &patterns) {
 void mlir::relax::populateMovePatterns(RewritePatternSet &patterns) {
   patterns.add(dropTransposes);
   addReshapes<ReshapeOp, FlattenOp, ExpandDimsOp, SqueezeOp>(patterns);
+  patterns.add(moveMergedDims);
   patterns.add(dropBroadcast);
   patterns.add(dropDoubleFlip);
   patterns.add(dropSingleRepeat);

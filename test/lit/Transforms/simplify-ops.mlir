@@ -237,6 +237,37 @@ relax.func @reshapes(%x: !relax.tensor<[n, 4], f32>) -> !relax.tensor<[2, n * 2]
 
 // -----
 
+// A transpose of merged dimensions moves each of them, as that of the keys in exports of PyTorch to
+// ONNX; not where others than those that were merged are there behind it, or the product is none.
+// CHECK-LABEL: relax.func @merged_dims
+// CHECK: relax.permute_dims %x {axes = array<i64: 0, 1, 3, 2>} {{.*}} -> !relax.tensor<[b, 6, 64, n], f32>
+// CHECK: relax.permute_dims %x {axes = array<i64: 2, 3, 0, 1>} {{.*}} -> !relax.tensor<[n, 64, b, 6], f32>
+// CHECK: relax.permute_dims {{.*}} -> !relax.tensor<[64, n, b * 6], f32>
+// CHECK: relax.reshape {{.*}} -> !relax.tensor<[64, n, 6, b], f32>
+relax.func @merged_dims(%x: !relax.tensor<[b, 6, n, 64], f32>) -> !relax.tensor<[b, 6, 64, n], f32> {
+  %0:3 = relax.dataflow -> !relax.tensor<[b, 6, 64, n], f32>, !relax.tensor<[n, 64, b, 6], f32>, !relax.tensor<[64, n, 6, b], f32> {
+    %s = relax.shape <[b * 6, n, 64]>
+    %1 = relax.reshape %x, %s : (!relax.tensor<[b, 6, n, 64], f32>, !relax.shape<[b * 6, n, 64]>) -> !relax.tensor<[b * 6, n, 64], f32>
+    %2 = relax.permute_dims %1 {axes = array<i64: 0, 2, 1>} : (!relax.tensor<[b * 6, n, 64], f32>) -> !relax.tensor<[b * 6, 64, n], f32>
+    %t = relax.shape <[b, 6, 64, n]>
+    %3 = relax.reshape %2, %t : (!relax.tensor<[b * 6, 64, n], f32>, !relax.shape<[b, 6, 64, n]>) -> !relax.tensor<[b, 6, 64, n], f32>
+    %u = relax.shape <[b * 6, n * 64]>
+    %4 = relax.reshape %x, %u : (!relax.tensor<[b, 6, n, 64], f32>, !relax.shape<[b * 6, n * 64]>) -> !relax.tensor<[b * 6, n * 64], f32>
+    %5 = relax.permute_dims %4 : (!relax.tensor<[b * 6, n * 64], f32>) -> !relax.tensor<[n * 64, b * 6], f32>
+    %v = relax.shape <[n, 64, b, 6]>
+    %6 = relax.reshape %5, %v : (!relax.tensor<[n * 64, b * 6], f32>, !relax.shape<[n, 64, b, 6]>) -> !relax.tensor<[n, 64, b, 6], f32>
+    %7 = relax.permute_dims %1 : (!relax.tensor<[b * 6, n, 64], f32>) -> !relax.tensor<[64, n, b * 6], f32>
+    %w = relax.shape <[64, n, 6, b]>
+    %8 = relax.reshape %7, %w : (!relax.tensor<[64, n, b * 6], f32>, !relax.shape<[64, n, 6, b]>) -> !relax.tensor<[64, n, 6, b], f32>
+    relax.output %3, %6, %8 : !relax.tensor<[b, 6, 64, n], f32>, !relax.tensor<[n, 64, b, 6], f32>, !relax.tensor<[64, n, 6, b], f32>
+  }
+  %9 = relax.negative %0#1 : (!relax.tensor<[n, 64, b, 6], f32>) -> !relax.tensor<[n, 64, b, 6], f32>
+  %10 = relax.negative %0#2 : (!relax.tensor<[64, n, 6, b], f32>) -> !relax.tensor<[64, n, 6, b], f32>
+  relax.return %0#0 : !relax.tensor<[b, 6, 64, n], f32>
+}
+
+// -----
+
 // Outside of a dataflow block a reshape that may fail stays.
 // CHECK-LABEL: relax.func @reshape_with_check
 // CHECK-COUNT-2: relax.reshape
