@@ -82,6 +82,7 @@ from .schedule import ApplySchedule
 from .smooth_quant import SmoothQuant
 from .split_before_permute_dims import SplitBeforePermuteDims
 from .split_dilated_conv2d import SplitDilatedConv2D
+from .split_max_pool3d import SplitMaxPool3D
 from .symbols import AttachGlobalSymbol, NormalizeGlobalVar
 from .transpose_weights import TransposeQuantizedWeights
 from .update_vdevice import UpdateVDevice
@@ -150,6 +151,7 @@ __all__ = [
     "SplitBeforePermuteDims",
     "SplitDilatedConv2D",
     "SplitLayoutRewritePreproc",
+    "SplitMaxPool3D",
     "ToMixedPrecision",
     "TopologicalSort",
     "TransposeQuantizedWeights",

@@ -33,6 +33,7 @@ from .registry import PASSES, name_of
 from .reorder_reshape import ReorderReshapeAfterElementwise
 from .split_before_permute_dims import SplitBeforePermuteDims
 from .split_dilated_conv2d import SplitDilatedConv2D
+from .split_max_pool3d import SplitMaxPool3D
 from .transpose_weights import TransposeQuantizedWeights
 
 
@@ -95,8 +96,10 @@ def _foldings(options: CompileOptions) -> list[Pass]:
         passes.append(FakeQuantizationToInteger(has_byte_convolutions=is_direct, worthwhile=True))
     passes += [ConvertLayout(layouts), ExpandConv1D(), FoldBatchnormToConv2D()]
     passes += [MergeConvBranches(), FlattenConv3D()]
-    if options.winograd and not options.device:
-        passes.append(SplitDilatedConv2D())
+    if not options.device:
+        passes.append(SplitMaxPool3D())
+        if options.winograd:
+            passes.append(SplitDilatedConv2D())
     if options.fuse and options.combine_matmuls:
         # It puts constants together, which is left to do then.
         passes.append(CombineParallelMatmul(worthwhile=True))
