@@ -209,15 +209,31 @@ bool GenericPlan::isStepped(Value index) const {
          isStepped(inner->getOperand(0)) && isStepped(inner->getOperand(1));
 }
 
-/// Whether iterations of the innermost other loop gather elements at indices
-/// that come from the same operand.
-bool GenericPlan::sharesPlaces() {
-  if (!hasGather || !reductions.empty() || parallel.empty() || wrap)
-    return false;
+/// Whether iterations of a loop gather elements at indices that come from the
+/// same operand.
+bool GenericPlan::sharesPlaces(unsigned dim) {
   return llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *operand) {
+    AffineMap map = op.getMatchingIndexingMap(operand);
     return isVarying(op.getMatchingBlockArgument(operand)) &&
-           !op.getMatchingIndexingMap(operand).isFunctionOfDim(parallel.back());
+           !map.isFunctionOfDim(dim);
   });
+}
+
+/// Makes a loop whose iterations share indices of gathers the innermost one
+/// beside the vectors, and has several of its iterations computed together.
+void GenericPlan::chooseJam() {
+  if (!hasGather || !reductions.empty() || wrap)
+    return;
+  for (unsigned dim : llvm::reverse(parallel)) {
+    int64_t size = op.getStaticLoopRanges()[dim];
+    if (size == 1 || !sharesPlaces(dim))
+      continue;
+    llvm::erase(parallel, dim);
+    parallel.push_back(dim);
+    bool isThrees = !ShapedType::isDynamic(size) && size % 3 == 0 && size % 4;
+    jam = isThrees ? 3 : 4;
+    return;
+  }
 }
 
 /// Elements that are read at computed indices are gathered, which processors do
@@ -350,7 +366,7 @@ bool GenericPlan::finish(const TargetModel &target) {
           .push_back(dim);
   chooseLanes(target);
   unroll = target.vectorBits >= 512 ? 8 : 4;
-  jam = sharesPlaces() ? 4 : 1;
+  chooseJam();
   return lanes >= 2;
 }
 

@@ -98,7 +98,8 @@ private:
   bool checkOp(Operation &op, bool isConditional);
   bool checkLoad(Operation &op, bool isConditional);
   bool isStepped(Value index) const;
-  bool sharesPlaces();
+  bool sharesPlaces(unsigned dim);
+  void chooseJam();
   OpFoldResult getWrap(Operation &inner) const;
   void chooseLanes(const TargetModel &target);
   bool finish(const TargetModel &target);

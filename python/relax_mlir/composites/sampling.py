@@ -133,7 +133,7 @@ def _flat_index(dims: Sequence[Any], places: Sequence[ir.Value]) -> ir.Value:
     """Return the index in a flat tensor of places along its dimensions, which broadcast."""
     index = places[0]
     for dim, place in zip(dims[1:], places[1:], strict=True):
-        index = op.add(op.multiply(index, size_tensor(dim)), place)
+        index = op.add(op.multiply(index, size_tensor(dim, place.type.dtype)), place)
     return index
 
 
@@ -165,7 +165,11 @@ class Images:
         order = [1, 0, *range(2, rank)] if self.has_planes else [0, *range(2, rank), 1]
         count = product([batch, *dims])
         shape = [channels, count] if self.has_planes else [count, channels]
-        self._flat = op.reshape(op.permute_dims(x, order), shape)
+        # Vectors have twice as many of the shorter ones.
+        is_short = isinstance(count, int) and count < 2**31
+        self.index_dtype = "int32" if is_short else "int64"
+        planes = x if self.has_planes and batch == 1 else op.permute_dims(x, order)
+        self._flat = op.reshape(planes, shape)
         self._batch, self._dims = batch, dims
 
     def take(self, places: Sequence[ir.Value]) -> ir.Value:
@@ -174,13 +178,15 @@ class Images:
         Parameters
         ----------
         places : sequence of mlir.ir.Value
-            Of int64, with the batch as the first dimension. Those beyond the images mean any
-            element.
+            Of integers, with the batch as the first dimension, and in the images.
         """
-        batch = op.arange(0, self._batch, 1, "int64")
-        rank = rank_of(places[0])
-        image = op.expand_dims(batch, list(range(1, rank))) if rank > 1 else batch
-        index = _flat_index([self._batch, *self._dims], [image, *places])
+        dims, places = self._dims, [cast(place, self.index_dtype) for place in places]
+        if self._batch != 1:
+            batch = op.arange(0, self._batch, 1, self.index_dtype)
+            rank = rank_of(places[0])
+            image = op.expand_dims(batch, list(range(1, rank))) if rank > 1 else batch
+            dims, places = [self._batch, *dims], [image, *places]
+        index = _flat_index(dims, places)
         return op.take(self._flat, index, 1 if self.has_planes else 0)
 
     def for_all_channels(self, x: ir.Value) -> ir.Value:
@@ -191,7 +197,10 @@ class Images:
         """Return what was taken with the channels as the second dimension."""
         rank = rank_of(taken)
         if self.has_planes:
-            return op.permute_dims(taken, [1, 0, *range(2, rank)])
+            order = [1, 0, *range(2, rank)]
+            if self._batch == 1:
+                return op.reshape(taken, [shape_of(taken)[i] for i in order])
+            return op.permute_dims(taken, order)
         return op.permute_dims(taken, [0, rank - 1, *range(1, rank - 1)])
 
 

@@ -182,6 +182,19 @@ def test_functions_at_every_size(name: str) -> None:
     check_every_size(FAMILIES[name])
 
 
+@pytest.mark.parametrize("batch", [1, 2])
+@pytest.mark.parametrize("channels", [1, 3, 4, 5, 6, 20])
+def test_samples_of_planes(exec_mode: str, batch: int, channels: int) -> None:
+    class Model(nn.Module):
+        def forward(self, x: torch.Tensor, grid: torch.Tensor) -> torch.Tensor:
+            return F.grid_sample(x, grid, align_corners=False)
+
+    inputs = random(batch, channels, 19, 23), random(batch, 7, 37, 2) * 3 - 1.5
+    mod = from_exported_program(torch.export.export(Model(), inputs))
+    main = relax_mlir.VirtualMachine(relax_mlir.compile(mod, exec_mode=exec_mode))["main"]
+    torch.testing.assert_close(torch.from_dlpack(main(*inputs)[0]), Model()(*inputs))
+
+
 @pytest.mark.parametrize("name", FAMILIES)
 def test_functions_of_a_known_size(name: str) -> None:
     check_known_size(FAMILIES[name])

@@ -68,6 +68,12 @@ class _Tap:
     weight: ir.Value | None
     axis: _Axis
 
+    def nearest(self) -> ir.Value:
+        """Return the nearest place in the image; elements beyond it do not count."""
+        dtype = dtype_of(self.place)
+        last = number(self.axis.size - 1, dtype)
+        return op.minimum(op.maximum(self.place, number(0, dtype)), last)
+
 
 def _taps(x: ir.Value, axis: _Axis, mode: int) -> list[_Tap]:
     place, one = axis.place(x), number(1, dtype_of(x))
@@ -89,8 +95,7 @@ def _taps(x: ir.Value, axis: _Axis, mode: int) -> list[_Tap]:
 
 def _term(images: Images, taps: tuple[_Tap, ...]) -> ir.Value:
     """Return the elements at one tap of each dimension, times their shares."""
-    # Places beyond the image mean another element, which does not count.
-    value = images.take([cast(tap.place, "int64") for tap in taps])
+    value = images.take([cast(tap.nearest(), images.index_dtype) for tap in taps])
     dtype = dtype_of(value)
     for tap in taps:
         if tap.weight is not None:

@@ -164,3 +164,22 @@ func.func @columns(%x: memref<?x?xf32>, %places: memref<?xi64>, %out: memref<?x?
   }
   return
 }
+
+// -----
+
+// Planes are gathered at the same places, though rows are between them and the
+// lanes: three together, as there are six.
+// CHECK-LABEL: func.func @planes
+// CHECK:         scf.parallel
+// CHECK-COUNT-3:   vector.from_elements {{.*}} : vector<16xf32>
+// CHECK-COUNT-3:   vector.store
+func.func @planes(%x: memref<6x?xf32>, %places: memref<?x32xi64>, %out: memref<6x?x32xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (j, k)>, affine_map<(i, j, k) -> (i, j, k)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%places : memref<?x32xi64>) outs(%out : memref<6x?x32xf32>) {
+  ^bb0(%place: i64, %old: f32):
+    %i = linalg.index 0 : index
+    %j = arith.index_cast %place : i64 to index
+    %0 = memref.load %x[%i, %j] : memref<6x?xf32>
+    linalg.yield %0 : f32
+  }
+  return
+}
