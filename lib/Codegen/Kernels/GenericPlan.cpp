@@ -326,9 +326,11 @@ bool GenericPlan::checkBody() {
 }
 
 /// Vectors of the widest type fill a register; indices, which are often the
-/// same step by step, do not count.
+/// same step by step, do not count. Where few of the values have 64 bits, these
+/// take two registers, so that the others fill one.
 void GenericPlan::chooseLanes(const TargetModel &target) {
-  unsigned bits = 8;
+  constexpr unsigned kNarrow = 32, kFew = 8;
+  unsigned bits = 8, numNarrow = 0, numWide = 0;
   auto isPlace = [](Value value) {
     return !value.use_empty() &&
            llvm::all_of(
@@ -337,10 +339,13 @@ void GenericPlan::chooseLanes(const TargetModel &target) {
   };
   auto widen = [&](Value value) {
     Type type = value.getType();
-    if (type.isIndex() || isPlace(value))
-      bits = std::max(bits, 32u);
-    else if (!type.isInteger(1) && type.isIntOrFloat())
-      bits = std::max(bits, type.getIntOrFloatBitWidth());
+    unsigned valueBits = kNarrow;
+    if (!type.isIndex() && !isPlace(value))
+      valueBits = type.isIntOrFloat() && !type.isInteger(1)
+                      ? type.getIntOrFloatBitWidth()
+                      : 8;
+    bits = std::max(bits, valueBits);
+    ++(valueBits > kNarrow ? numWide : numNarrow);
   };
   for (Value argument : op->getRegion(0).getArguments())
     if (isVarying(argument))
@@ -353,6 +358,8 @@ void GenericPlan::chooseLanes(const TargetModel &target) {
       if (isVarying(result))
         widen(result);
   });
+  if (reductions.empty() && numNarrow > kFew * numWide)
+    bits = std::min(bits, kNarrow);
   lanes = target.lanes(bits);
 }
 

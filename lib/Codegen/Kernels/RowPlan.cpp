@@ -353,18 +353,29 @@ void RowPlan::chooseTransposed() {
     lanes = std::min<int64_t>(lanes, 32);
 }
 
-/// Vectors of the widest type fill a register.
+/// Vectors of the widest type fill a register. Where few of the values of
+/// elementwise operations have 64 bits, as where random integers become floats,
+/// these take two registers, so that the others fill one.
 void RowPlan::chooseLanes(const TargetModel &target) {
-  unsigned bits = 8;
+  constexpr unsigned kNarrow = 32, kFew = 8;
+  unsigned bits = 8, numNarrow = 0, numWide = 0;
+  bool isElementwise = true;
+  auto add = [&](Value value) {
+    unsigned valueBits = getBits(value.getType());
+    bits = std::max(bits, valueBits);
+    ++(valueBits > kNarrow ? numWide : numNarrow);
+  };
   for (linalg::LinalgOp op : space->ops) {
+    isElementwise &= !space->isReduction(op);
     if (isUniform(op) && !space->isReduction(op))
       continue;
-    for (Value argument : op->getRegion(0).getArguments())
-      bits = std::max(bits, getBits(argument.getType()));
+    llvm::for_each(op->getRegion(0).getArguments(), add);
     for (Operation &inner : op->getRegion(0).front().without_terminator())
       if (!isa<arith::ConstantOp>(inner))
-        bits = std::max(bits, getBits(inner.getResult(0).getType()));
+        add(inner.getResult(0));
   }
+  if (isElementwise && numNarrow > kFew * numWide)
+    bits = std::min(bits, kNarrow);
   lanes = target.lanes(bits);
 }
 

@@ -183,3 +183,27 @@ func.func @planes(%x: memref<6x?xf32>, %places: memref<?x32xi64>, %out: memref<6
   }
   return
 }
+
+// -----
+
+// Of many values one has 64 bits: it takes two registers.
+// CHECK-LABEL: func.func @few_wide_values
+// CHECK:         vector.load {{.*}} vector<16xi64>
+// CHECK:         arith.trunci {{.*}} : vector<16xi64> to vector<16xi32>
+// CHECK:         vector.store {{.*}} vector<16xi32>
+func.func @few_wide_values(%x: memref<?xi64>, %out: memref<?xi32>) {
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : memref<?xi64>) outs(%out : memref<?xi32>) {
+  ^bb0(%in: i64, %old: i32):
+    %0 = arith.trunci %in : i64 to i32
+    %1 = arith.muli %0, %0 : i32
+    %2 = arith.addi %1, %0 : i32
+    %3 = arith.muli %2, %2 : i32
+    %4 = arith.addi %3, %0 : i32
+    %5 = arith.muli %4, %4 : i32
+    %6 = arith.addi %5, %0 : i32
+    %7 = arith.muli %6, %6 : i32
+    %8 = arith.addi %7, %0 : i32
+    linalg.yield %8 : i32
+  }
+  return
+}
