@@ -60,6 +60,10 @@ Sizes = Sequence["int | str | Dim"]
 # Bits of the fraction of a float.
 _FRACTION = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}
 
+# sin(2 pi t) / t of |t| <= 1/4 as a polynomial of the square of t, with a relative error of 5e-9.
+_SINE_OF_TURN = (6.283185273790764, -41.34167747838713, 81.60223124248755, -76.57499217708111,
+                 39.71091810983586)  # fmt: skip
+
 
 def _dims(shape: Sizes) -> list[int | Dim]:
     return [dim if isinstance(dim, int) else Dim(dim) for dim in shape]
@@ -223,12 +227,26 @@ def normal(
     wide = "float64" if name == "float64" else "float32"
     u, v = (_fractions(word, wide) for word in words)
     radius = op.sqrt(op.multiply(_log_of_rest(u), number(-2, wide)))
-    numbers = op.multiply(radius, op.cos(op.multiply(v, number(2 * math.pi, wide))))
+    numbers = op.multiply(radius, _cos_of_turns(v))
     if std != 1:
         numbers = op.multiply(numbers, number(std, wide))
     if mean != 0:
         numbers = op.add(numbers, number(mean, wide))
     return op.reshape(cast(numbers, name), dims)
+
+
+def _cos_of_turns(v: ir.Value) -> ir.Value:
+    """Return cos(2 pi v) of numbers from 0 to 1."""
+    dtype = v.type.dtype
+    if dtype == "float64":
+        return op.cos(op.multiply(v, number(2 * math.pi, dtype)))
+    # The sine of at most a quarter of a turn, which the subtractions give exactly.
+    turn = op.subtract(op.abs(op.subtract(v, number(0.5, dtype))), number(0.25, dtype))
+    square = op.multiply(turn, turn)
+    total = number(_SINE_OF_TURN[-1], dtype)
+    for factor in reversed(_SINE_OF_TURN[:-1]):
+        total = op.add(op.multiply(total, square), number(factor, dtype))
+    return op.multiply(total, turn)
 
 
 def _log_of_rest(u: ir.Value) -> ir.Value:
