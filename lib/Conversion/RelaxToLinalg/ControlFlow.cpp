@@ -131,6 +131,11 @@ void mlir::relax::makeParallel(ImplicitLocOpBuilder &b, Operation *loop,
   setLoopKind(b, loop, "parallel", grain);
 }
 
-void mlir::relax::makeIndependent(ImplicitLocOpBuilder &b, Operation *loop) {
-  setLoopKind(b, loop, "independent", 1);
+void mlir::relax::makeIndependent(ImplicitLocOpBuilder &b, Operation *loop,
+                                  int64_t grain) {
+  setLoopKind(b, loop, "independent", grain);
+}
+
+void mlir::relax::makeVectorized(ImplicitLocOpBuilder &b, Operation *loop) {
+  setLoopKind(b, loop, "vectorized", 1);
 }

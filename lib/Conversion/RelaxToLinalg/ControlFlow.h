@@ -57,7 +57,11 @@ Carried buildLaneLoop(ImplicitLocOpBuilder &b, Value lanes, ValueRange carried,
 void makeParallel(ImplicitLocOpBuilder &b, Operation *loop, int64_t grain = 1);
 /// The same where the places that iterations write are not told by their
 /// indices: nothing checks it any more.
-void makeIndependent(ImplicitLocOpBuilder &b, Operation *loop);
+void makeIndependent(ImplicitLocOpBuilder &b, Operation *loop,
+                     int64_t grain = 1);
+/// Has lanes of vectors be iterations of a loop, of which no iteration sees
+/// what another one writes.
+void makeVectorized(ImplicitLocOpBuilder &b, Operation *loop);
 
 } // namespace mlir::relax
 

@@ -335,6 +335,152 @@ Value PadBuilder::addSide(Value result, int64_t axis, bool isAfter) const {
   return b.insert(side, result, offsets);
 }
 
+namespace {
+/// Padding with elements of the tensor, of known sizes where it is padded, in
+/// rows: threads share those of the first axes, and each row is copied from the
+/// one that it repeats.
+struct RowPadding {
+  KernelBuilder &b;
+  Value data;
+  ArrayRef<int64_t> widths;
+  StringRef mode;
+
+  bool hasKnownSizes() const;
+  Value build(Value output) const;
+
+private:
+  struct Row {
+    SmallVector<Value> to, from;
+  };
+
+  int64_t lastAxis() const { return b.getRank(data) - 1; }
+  bool isPadded(int64_t axis) const {
+    return widths[2 * axis] != 0 || widths[2 * axis + 1] != 0;
+  }
+  int64_t countShared() const;
+  int64_t getGrain(int64_t numShared) const;
+  /// The index in the tensor of one in the result.
+  Value getSource(int64_t axis, Value index) const;
+  /// Writes the rows whose first indices are those of `row`.
+  Value writeRows(Value output, const Row &row) const;
+  Value writeRow(Value output, const Row &row) const;
+  /// Writes elements of a row, in [begin, end) of the result.
+  Value writeElements(Value output, const Row &row, Value begin,
+                      Value end) const;
+};
+} // namespace
+
+bool RowPadding::hasKnownSizes() const {
+  return llvm::all_of(llvm::seq(lastAxis() + 1), [&](int64_t axis) {
+    return !isPadded(axis) ||
+           !ShapedType::isDynamic(b.getType(data).getDimSize(axis));
+  });
+}
+
+/// The axes that threads share: those before the first one that is padded, and
+/// this one too where there are few images.
+int64_t RowPadding::countShared() const {
+  constexpr int64_t kFewImages = 16;
+  int64_t count = 0, numImages = 1;
+  for (; count < lastAxis() && !isPadded(count); ++count) {
+    int64_t size = b.getType(data).getDimSize(count);
+    numImages *= ShapedType::isDynamic(size) ? kFewImages : size;
+  }
+  return count < lastAxis() && numImages < kFewImages ? count + 1 : count;
+}
+
+int64_t RowPadding::getGrain(int64_t numShared) const {
+  constexpr int64_t kElements = 1 << 12;
+  int64_t elements = 1;
+  for (int64_t size : b.getType(data).getShape().drop_front(numShared))
+    elements *= ShapedType::isDynamic(size) ? 64 : std::max<int64_t>(size, 1);
+  return std::max<int64_t>(kElements / elements, 1);
+}
+
+Value RowPadding::getSource(int64_t axis, Value index) const {
+  if (!isPadded(axis))
+    return index;
+  ScalarBuilder s = b.scalars();
+  Value size = b.dimValue(data, axis);
+  Value place = s.sub(index, s.index(widths[2 * axis]));
+  if (mode != "replicate")
+    return wrapAround(s, place, size, mode == "reflect");
+  Value last = s.sub(size, s.index(1));
+  place = arith::MaxSIOp::create(s, place, s.index(0));
+  return arith::MinSIOp::create(s, place, last);
+}
+
+Value RowPadding::build(Value output) const {
+  int64_t numShared = countShared();
+  if (numShared == 0)
+    return writeRows(output, Row());
+  Value count = b.index(1);
+  for (int64_t axis = 0; axis < numShared; ++axis)
+    count = arith::MulIOp::create(b, count, b.dimValue(output, axis));
+  auto body = [&](Value number, ValueRange carried) {
+    Row row{SmallVector<Value>(numShared), SmallVector<Value>(numShared)};
+    for (int64_t axis = numShared - 1; axis >= 0; --axis) {
+      Value size = b.dimValue(output, axis);
+      row.to[axis] =
+          axis == 0 ? number : arith::RemUIOp::create(b, number, size);
+      row.from[axis] = getSource(axis, row.to[axis]);
+      number = arith::DivUIOp::create(b, number, size);
+    }
+    return Carried{writeRows(carried[0], row)};
+  };
+  Value result =
+      buildLoop(b, b.index(0), count, b.index(1), output, body).front();
+  makeIndependent(b, result.getDefiningOp(), getGrain(numShared));
+  return result;
+}
+
+Value RowPadding::writeRows(Value output, const Row &row) const {
+  int64_t axis = row.to.size();
+  if (axis == lastAxis())
+    return writeRow(output, row);
+  auto body = [&](Value index, ValueRange carried) {
+    Row inner = row;
+    inner.to.push_back(index);
+    inner.from.push_back(getSource(axis, index));
+    return Carried{writeRows(carried[0], inner)};
+  };
+  return buildLoop(b, b.index(0), b.dimValue(output, axis), b.index(1), output,
+                   body)
+      .front();
+}
+
+Value RowPadding::writeRow(Value output, const Row &row) const {
+  int64_t axis = lastAxis();
+  Value before = b.index(widths[2 * axis]), size = b.dimValue(data, axis);
+  auto copy = [&](Value index, ValueRange carried) {
+    SmallVector<Value> to(row.to), from(row.from);
+    to.push_back(index);
+    from.push_back(arith::SubIOp::create(b, index, before));
+    Value element = tensor::ExtractOp::create(b, data, from);
+    return Carried{tensor::InsertOp::create(b, element, carried[0], to)};
+  };
+  Value end = arith::AddIOp::create(b, before, size);
+  Value result = buildLoop(b, before, end, b.index(1), output, copy).front();
+  makeVectorized(b, result.getDefiningOp());
+  if (widths[2 * axis] != 0)
+    result = writeElements(result, row, b.index(0), before);
+  if (widths[2 * axis + 1] != 0)
+    result = writeElements(result, row, end, b.dimValue(output, axis));
+  return result;
+}
+
+Value RowPadding::writeElements(Value output, const Row &row, Value begin,
+                                Value end) const {
+  auto write = [&](Value index, ValueRange carried) {
+    SmallVector<Value> to(row.to), from(row.from);
+    to.push_back(index);
+    from.push_back(getSource(lastAxis(), index));
+    Value element = tensor::ExtractOp::create(b, data, from);
+    return Carried{tensor::InsertOp::create(b, element, carried[0], to)};
+  };
+  return buildLoop(b, begin, end, b.index(1), output, write).front();
+}
+
 static KernelResult buildPad(KernelBuilder &b, PadOp op, ValueRange inputs,
                              ValueRange outputs) {
   Value data = inputs[0];
@@ -356,6 +502,9 @@ static KernelResult buildPad(KernelBuilder &b, PadOp op, ValueRange inputs,
   SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, rank));
   if (isKnownEmpty(data, axes))
     return fillZero(b, outputs[0]);
+  RowPadding rows{b, data, widths, mode};
+  if (!b.isOnDevice() && rank > 0 && rows.hasKnownSizes())
+    return one(rows.build(outputs[0]));
   PadBuilder builder{b, data, widths, mode, /*padding=*/Value()};
   if (builder.isSimple())
     return one(builder.build(outputs[0]));

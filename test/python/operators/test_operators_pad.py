@@ -37,6 +37,19 @@ def test_pad_of_known_dimensions(load, write, tensor, mode, dtype, shape):
     np.testing.assert_array_equal(np.from_dlpack(main(x)), expected)
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("widths", [(2, 1, 1, 3), (0, 2, 0, 0), (0, 0, 1, 0), (9, 9, 50, 2)])
+@pytest.mark.parametrize("shape", [(2, 3, 5, 37), (1, 20, 3, 16), (3, 0, 2, 4)])
+@pytest.mark.parametrize("is_known", [False, True])
+def test_pad_of_images(run, mode, widths, shape, is_known):
+    """Threads share the images, or their rows where there are few of them."""
+    x = np.arange(np.prod(shape), dtype="float32").reshape(shape)
+    widths = (0, 0, 0, 0, *widths)
+    shapes = None if is_known else [("n", "c", *shape[2:])]
+    result = run(lambda x: op.nn.pad(x, widths, mode), x, shapes=shapes)
+    np.testing.assert_array_equal(result, np.pad(x, np.reshape(widths, (-1, 2)), MODES[mode]))
+
+
 @pytest.mark.parametrize("mode", ["constant", *MODES])
 def test_pad_of_nothing(run, mode):
     x = np.zeros((2, 0), "float32")
