@@ -94,6 +94,8 @@ private:
 
   void emitShared(IndexBuilder &b);
   void emitLoops(IndexBuilder &b);
+  bool updatesMemory();
+  void emitRest(IndexBuilder &b, Value begin, Value rest);
   void emitLanes(IndexBuilder &b, Value begin, Lanes lanes);
 
   std::pair<Value, Value> getAddress(IndexBuilder &b, const LaneAccess &access,
@@ -638,6 +640,41 @@ void LoopVectorizer::emitLanes(IndexBuilder &b, Value begin, Lanes lanes) {
   }
 }
 
+/// Whether cheap operations update elements where they are.
+bool LoopVectorizer::updatesMemory() {
+  auto isUpdated = [&](Value memref) {
+    bool isLoaded = false, isStored = false;
+    for (auto &[op, access] : accesses)
+      if (access.memref == memref)
+        (isa<memref::LoadOp>(op) ? isLoaded : isStored) = true;
+    return isLoaded && isStored;
+  };
+  bool isCheap =
+      llvm::none_of(loop.getBody()->without_terminator(), [](Operation &op) {
+        return isa<math::MathDialect>(op.getDialect());
+      });
+  return isCheap && llvm::any_of(accesses, [&](auto &entry) {
+           return isUpdated(entry.second.memref);
+         });
+}
+
+/// Fewer iterations than lanes, under a mask. Processors have loads wait for a
+/// masked store before that is less than a vector away, as the next row is
+/// where rows are short: updates are halves, quarters and so on of a vector.
+void LoopVectorizer::emitRest(IndexBuilder &b, Value begin, Value rest) {
+  if (!groups.empty() || !updatesMemory())
+    return b.branch(b.isBelow(b.index(0), rest), [&](IndexBuilder &inside) {
+      emitLanes(inside, begin, {lanes, rest});
+    });
+  for (int64_t count = lanes / 2; count >= 1; count /= 2) {
+    Value left = b.rem(rest, b.index(2 * count));
+    Value place = b.add(begin, b.sub(rest, left));
+    b.branch(b.isBelow(b.index(count - 1), left), [&](IndexBuilder &inside) {
+      emitLanes(inside, place, {count, {}});
+    });
+  }
+}
+
 void LoopVectorizer::emitLoops(IndexBuilder &b) {
   Value begin = loop.getLowerBound(), end = loop.getUpperBound();
   Value count = b.sub(end, begin);
@@ -669,8 +706,7 @@ void LoopVectorizer::emitLoops(IndexBuilder &b) {
     emitLanes(b, at, {fewer, fewer == *known ? Value() : rest});
     return;
   }
-  b.branch(b.isBelow(at, end),
-           [&](IndexBuilder &inside) { emitLanes(inside, at, {lanes, rest}); });
+  emitRest(b, at, rest);
 }
 
 void LoopVectorizer::emit() {

@@ -39,6 +39,16 @@ def run(body: str, x: np.ndarray, shape: str, result: str, **options: object) ->
     return vm["main"](x).numpy()
 
 
+# Rows that are updated where they are, each by the one before.
+UPDATES = """
+for j in T.vectorized(n):
+    y[r, j] = x[r, 0, j]
+for i in range(1, 5):
+    for j in T.vectorized(n):
+        y[r, j] = y[r, j] * x[r, i, j] + x[r, 0, j]
+"""
+
+
 def numbers(*shape: int, dtype: str = "float32") -> np.ndarray:
     return np.random.default_rng(sum(shape)).standard_normal(shape).astype(dtype)
 
@@ -54,6 +64,18 @@ for j in T.vectorized(n):
     np.testing.assert_array_equal(
         run(body, x, "n", "n", exec_mode=exec_mode), (x * x + 2).astype(dtype)
     )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "int8"])
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 7, 15, 16, 31, 45])
+def test_updates(count: int, dtype: str, exec_mode: str) -> None:
+    """What is less than a vector is halves, quarters and so on."""
+    x = (numbers(3, 5, count) * 2).astype(dtype)
+    expected = x[:, 0]
+    for i in range(1, 5):
+        expected = expected * x[:, i] + x[:, 0]
+    got = run(UPDATES, x, "5, n", "n", exec_mode=exec_mode)
+    np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("first, last", [(0, 40), (1, 40), (3, 23), (5, 6), (7, 7), (9, 4)])

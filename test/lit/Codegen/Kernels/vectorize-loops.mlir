@@ -25,6 +25,29 @@ func.func @neighbours(%x: memref<?xf32>, %y: memref<?xf32>) {
 
 // -----
 
+// A row that is updated where it is: what is left of it is half a vector, a
+// quarter and so on, as the next row may begin within a masked store.
+// CHECK-LABEL: func.func @update
+// CHECK: vector.store {{.*}} vector<8xf32>
+// CHECK-NOT: vector.create_mask
+// CHECK: vector.store {{.*}} vector<4xf32>
+// CHECK: vector.store {{.*}} vector<2xf32>
+// CHECK: vector.store {{.*}} vector<1xf32>
+func.func @update(%x: memref<?xf32>, %y: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    %0 = memref.load %x[%i] : memref<?xf32>
+    %1 = memref.load %y[%i] : memref<?xf32>
+    %2 = arith.mulf %0, %1 : f32
+    memref.store %2, %y[%i] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+
+// -----
+
 // Backwards, and every second element of pairs; no loop for a single vector.
 // CHECK-LABEL: func.func @strides
 // CHECK-NOT: scf.for
