@@ -66,10 +66,12 @@ static int64_t getBlock(Value index, Value iteration) {
   return block > 0 && end <= block ? block : 0;
 }
 
-/// The memref whose elements a value has, maybe in another shape.
+/// The memref whose elements a value has, maybe in another shape, or some of
+/// them.
 static Value skipReshapes(Value memref) {
   Operation *op = memref.getDefiningOp();
-  while (isa_and_nonnull<memref::CollapseShapeOp, memref::ExpandShapeOp>(op)) {
+  while (isa_and_nonnull<memref::CollapseShapeOp, memref::ExpandShapeOp,
+                         memref::SubViewOp>(op)) {
     memref = op->getOperand(0);
     op = memref.getDefiningOp();
   }

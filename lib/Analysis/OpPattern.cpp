@@ -330,6 +330,12 @@ static bool isViewOfParameter(Operation &op) {
          isa<func::ReturnOp>(*op.user_begin());
 }
 
+/// Whether an operation copies a slice.
+static bool isCopyOfSlice(linalg::LinalgOp op) {
+  return linalg::isaCopyOpInterface(op) &&
+         op.getDpsInputs()[0].getDefiningOp<tensor::ExtractSliceOp>();
+}
+
 KernelFacts::KernelFacts(func::FuncOp kernel)
     : kernel(kernel), pattern(computeOpPattern(kernel)),
       isMergeable(canBeMerged(kernel)) {
@@ -366,6 +372,8 @@ KernelFacts::KernelFacts(func::FuncOp kernel)
   isOneNest = hasOnlyLoops && count == 1;
   isGather &= isOneNest;
   isCollapsed &= hasOnlyViews && kernel.getNumResults() == 1;
+  isSlice = hasOnlyViews && count == 1 && kernel.getNumResults() == 1 &&
+            getWriter(0) == elementwise && isCopyOfSlice(elementwise);
   if (!isOneNest || kernel.getNumResults() != 1 ||
       getWriter(0) != elementwise || readsInBody(elementwise))
     elementwise = {};

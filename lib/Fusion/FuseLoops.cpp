@@ -109,6 +109,22 @@ static void foldScalars(RewriterBase &rewriter, func::FuncOp kernel) {
   });
 }
 
+/// Has loops over elements read slices where they lie, not copies of these.
+static void foldCopiedSlices(RewriterBase &rewriter, func::FuncOp kernel) {
+  kernel.walk([&](linalg::GenericOp copy) {
+    if (!linalg::isaCopyOpInterface(copy))
+      return;
+    Value slice = copy.getDpsInputs()[0], result = copy->getResult(0);
+    auto isElement = [](OpOperand &use) {
+      return isa<tensor::ExtractOp, tensor::DimOp>(use.getOwner());
+    };
+    if (slice.getDefiningOp<tensor::ExtractSliceOp>() &&
+        slice.getType() == result.getType() &&
+        llvm::all_of(result.getUses(), isElement))
+      rewriter.replaceOp(copy, slice);
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // Loops
 //===----------------------------------------------------------------------===//
@@ -309,6 +325,7 @@ void mlir::relax::fuseLoops(func::FuncOp kernel) {
   IRRewriter rewriter(kernel.getContext());
   resolveDims(rewriter, kernel);
   foldScalars(rewriter, kernel);
+  foldCopiedSlices(rewriter, kernel);
   RewritePatternSet patterns(kernel.getContext());
   linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
   FrozenRewritePatternSet frozen(std::move(patterns));

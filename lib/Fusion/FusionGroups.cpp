@@ -24,6 +24,8 @@
 //   cache.
 // - A normalization of groups of channels, whose result is collapsed, takes
 //   elementwise consumers: they are computed over its expanded space.
+// - A kernel of loops over elements, such as a scatter, reads a slice where it
+//   lies.
 // - Otherwise a producer needs a single consumer that uses each element once,
 //   so that the loops can be fused. Where elements are used several times, by a
 //   broadcast, recomputing them has to be cheap.
@@ -116,6 +118,7 @@ private:
   std::optional<Dequantization> getConstantWeights(unsigned number) const;
   bool isOperand(unsigned member, const Group &group) const;
   bool sharesRows(const Group &group) const;
+  bool readsSlice(const Group &group) const;
   bool followsCollapsed(const Group &group) const;
   bool becomesLoops(const Group &group) const;
   bool isReadOnce(const Edge &edge) const;
@@ -170,8 +173,7 @@ LogicalResult Partitioner::makeNodes() {
     FailureOr<const KernelFacts *> facts = kernels.lookup(call.getCallee());
     if (failed(facts))
       return failure();
-    if (*facts && (*facts)->isMergeable &&
-        (*facts)->pattern != OpPattern::Opaque && isMovable(call))
+    if (*facts && (*facts)->isMergeable && isMovable(call))
       node.facts = *facts;
   }
   for (unsigned number = 0, end = nodes.size(); number < end; ++number)
@@ -507,6 +509,17 @@ bool Partitioner::becomesLoops(const Group &group) const {
   });
 }
 
+/// A slice, and loops that read it element by element.
+bool Partitioner::readsSlice(const Group &group) const {
+  SmallVector<Edge> edges = getInnerEdges(group);
+  if (group.size() != 2 || edges.size() != 1)
+    return false;
+  const KernelFacts &reader = *nodes[edges[0].to].facts;
+  return nodes[edges[0].from].facts->isSlice &&
+         reader.pattern == OpPattern::Opaque &&
+         !reader.getReads(edges[0].param);
+}
+
 bool Partitioner::isWorthIt(const Group &group) const {
   if (group.size() > maxCalls)
     return false;
@@ -514,6 +527,12 @@ bool Partitioner::isWorthIt(const Group &group) const {
     if (!nodes[member].facts ||
         nodes[member].segment != nodes[group.front()].segment)
       return false;
+  if (readsSlice(group))
+    return true;
+  if (llvm::any_of(group, [&](unsigned member) {
+        return nodes[member].facts->pattern == OpPattern::Opaque;
+      }))
+    return false;
   if (!isUniform(group))
     return false;
   if (llvm::any_of(group, [&](unsigned m) { return isAnchor(m); }))

@@ -108,6 +108,9 @@ public:
   /// Whether all results are slices of the first parameter, cut along the last
   /// dimension alone.
   bool isSplit = false;
+  /// Whether the only result is a slice of the first parameter, from a known
+  /// place on and without gaps.
+  bool isSlice = false;
   /// Whether the only result is what loops write, collapsed: a normalization
   /// of groups.
   bool isCollapsed = false;

@@ -274,3 +274,24 @@ relax.func @permuted(%w: !relax.tensor<[9999, 256], f32>, %x: !relax.tensor<[b, 
   }
   relax.return %0 : !columns
 }
+
+// -----
+
+// A scatter reads its updates where they are in a longer vector.
+!x = !relax.tensor<[n], f32>
+
+// CHECK-LABEL: relax.func @scatter_of_slice
+// CHECK-NOT: relax.call_tir
+// CHECK: relax.call @fused_strided_slice_scatter_elements(
+// CHECK-NEXT: relax.output
+relax.func @scatter_of_slice(%x: !x, %i: !relax.tensor<[m], i64>, %v: !relax.tensor<[k], f32>) -> !x {
+  %0 = relax.dataflow -> !x {
+    %begin = relax.shape <[1]>
+    %end = relax.shape <[m + 1]>
+    %step = relax.shape <[1]>
+    %1 = relax.strided_slice %v, %begin, %end, %step {assume_inbound = true, axes = array<i64: 0>} : (!relax.tensor<[k], f32>, !relax.shape<[1]>, !relax.shape<[m + 1]>, !relax.shape<[1]>) -> !relax.tensor<[m], f32>
+    %2 = relax.scatter_elements %x, %i, %1 {reduction = "add"} : (!x, !relax.tensor<[m], i64>, !relax.tensor<[m], f32>) -> !x
+    relax.output %2 : !x
+  }
+  relax.return %0 : !x
+}

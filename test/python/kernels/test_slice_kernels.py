@@ -86,3 +86,25 @@ def test_consumers_read_slices_where_they_lie(name: str) -> None:
     """Where it is known that they begin there: an unknown dimension may end before."""
     program, _, found = CASES[name]
     assert classes(write(program, (((8, 40), "float32"),)).get()) == found
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.parametrize("count", [0, 1, 1000, 100_000])
+def test_scatters_of_slices(exec_mode: str, count: int, is_known: bool) -> None:
+    """Also of the parts that threads share, of many updates."""
+
+    def program(x: Any, i: Any, updates: Any) -> Any:
+        (size,) = i.struct_info.shape
+        part = op.strided_slice(updates, [0], [3], [size + 3], [1], assume_inbound=True)
+        return op.scatter_elements(x, i, part, 0, "add")
+
+    x, updates = random(50), random(count + 9)
+    places = np.random.default_rng(count).integers(-50, 50, count)
+    shapes = ((50,), (count,), (count + 9,)) if is_known else (("n",), ("m",), ("k",))
+    mod = write(program, tuple(zip(shapes, ("float32", "int64", "float32"), strict=True))).get()
+    if count > 1:
+        assert classes(mod) == [None]
+    expected = x.astype("float64")
+    np.add.at(expected, places, updates[3 : count + 3])
+    result = run(program, shapes, exec_mode, x, places, updates)
+    np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-2)
