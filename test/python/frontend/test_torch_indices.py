@@ -5,7 +5,9 @@
 from __future__ import annotations
 
 import pytest
+import relax_mlir
 import torch
+from relax_mlir.frontend.torch import from_exported_program
 from torch.nn import functional as F  # noqa: N812 (the name PyTorch uses)
 from torch_functions import (
     Family,
@@ -200,3 +202,31 @@ def test_functions_at_every_size(name: str) -> None:
 @pytest.mark.parametrize("name", FAMILIES)
 def test_functions_of_a_known_size(name: str) -> None:
     check_known_size(FAMILIES[name])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.float64])
+@pytest.mark.parametrize("padding", [None, 2])
+@pytest.mark.parametrize("mode", BAG_MODES)
+def test_bags_of_different_sizes(
+    exec_mode: str, mode: str, padding: int | None, dtype: torch.dtype
+) -> None:
+    """Bags of no rows up to many, of more columns than lanes."""
+
+    class Model(torch.nn.Module):
+        def forward(self, w: torch.Tensor, i: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
+            return F.embedding_bag(i, w, at, mode=mode, padding_idx=padding)
+
+    sizes = torch.tensor([0, 1, 3, 4, 5, 0, 8, 41, 2])
+    at = torch.cat([torch.zeros(1, dtype=torch.int64), sizes.cumsum(0)[:-1]])
+    places = torch.randint(0, 9, (int(sizes.sum()),), generator=torch.Generator().manual_seed(0))
+    inputs = (random(9, 39).to(dtype) - 0.5, places, at)
+    dims = ({}, {0: torch.export.Dim("n", min=2)}, {0: torch.export.Dim("b", min=2)})
+    program = torch.export.export(Model(), inputs, dynamic_shapes=dims)
+    compiled = relax_mlir.compile(from_exported_program(program), exec_mode=exec_mode)
+    main = relax_mlir.VirtualMachine(compiled)["main"]
+    (got,) = main(*inputs)
+    torch.testing.assert_close(torch.from_dlpack(got), Model()(*inputs))
+    # Offsets that are no begins of bags read no other memory.
+    for wrong in ([5, 99, -7, 3], [-3, 64, 64, 64], [64, 60, 50, 0]):
+        main(inputs[0], places, torch.tensor(wrong))
+    main(inputs[0], places * 1000 - 500, at)

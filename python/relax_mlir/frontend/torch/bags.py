@@ -10,6 +10,7 @@ from typing import Any
 from mlir import ir
 
 from ... import op
+from ...composites.bags import combined_bags, with_end
 from ...core.ir import Dim
 from .registry import Graph, cast, converts, dtype_of, number, part, shape_of, wide
 
@@ -46,10 +47,6 @@ class _Bags:
         bag_of = op.subtract(begun, number(1, "int64"))
         counts = op.not_equal(indices, number(padding, "int64"))
         return _Bags(indices, bag_of, counts, shape_of(offsets)[0])
-
-    def like_indices(self, factors: ir.Value) -> ir.Value:
-        """Return a vector of a number for each index as a tensor of the shape of the indices."""
-        return factors
 
     def combined(self, rows: ir.Value, first: float, how: str) -> ir.Value:
         """Return the rows of each bag together, of indices that count."""
@@ -131,18 +128,26 @@ def _embedding_bag(
     scale_grad_by_freq: bool = False, mode: int = _SUM, sparse: bool = False,
     factors: Any = None, include_last_offset: bool = False, padding: int = -1,
 ) -> list[ir.Value]:  # fmt: skip
-    bags = _EqualBags.of(indices, offsets, padding) or _Bags.of(indices, offsets, padding)
-    rows = wide(op.take(weight, bags.indices, 0))
-    if factors is not None:
-        factors = cast(bags.like_indices(factors), dtype_of(rows))
-        rows = op.multiply(rows, op.expand_dims(factors, -1))
-    result = cast(_combined(bags, rows, mode), graph.dtype)
-    if include_last_offset:  # what comes behind the last one is in no bag
-        result = part(result, 0, 0, bags.size - 1)
+    bags = _EqualBags.of(indices, offsets, padding)
+    if bags is not None:
+        rows = wide(op.take(weight, bags.indices, 0))
+        if factors is not None:
+            factors = cast(bags.like_indices(factors), dtype_of(rows))
+            rows = op.multiply(rows, op.expand_dims(factors, -1))
+        result = cast(_combined(bags, rows, mode), graph.dtype)
+        if include_last_offset:  # what comes behind the last one is in no bag
+            result = part(result, 0, 0, bags.size - 1)
+    else:
+        indices, offsets = cast(indices, "int64"), cast(offsets, "int64")
+        ends = offsets if include_last_offset else with_end(offsets, indices)
+        if factors is not None:
+            factors = cast(factors, "float64" if graph.dtype == "float64" else "float32")
+        how = ("sum", "mean", "max")[mode]
+        result = cast(combined_bags(weight, indices, ends, how, padding, factors), graph.dtype)
     return [result, *graph.unused((1, 2, 3))] if any(map(graph.uses, (1, 2, 3))) else [result]
 
 
-def _combined(bags: _Bags | _EqualBags, rows: ir.Value, mode: int) -> ir.Value:
+def _combined(bags: _EqualBags, rows: ir.Value, mode: int) -> ir.Value:
     """Return the sum, the mean or the largest elements of each bag; 0 of an empty one."""
     dtype = dtype_of(rows)
     if mode == _SUM:
