@@ -14,6 +14,7 @@ from mlir import ir
 
 from .. import op
 from ..core.ir import Dim, TensorStructInfo
+from . import small_matrices
 from .kernels import add_kernel
 from .tensors import number, product, shape_of
 
@@ -268,6 +269,8 @@ def inverse(a: ir.Value) -> ir.Value:
 
 def lu(a: ir.Value) -> tuple[ir.Value, ir.Value]:
     """Return the factors of square matrices in one, and which rows were exchanged, from 1."""
+    if small_matrices.are_lanes(a):
+        return small_matrices.lu(a)
     dims = shape_of(a)
     factors, pivots = _called(
         "lu_factors", _factored(False), {"a": a}, {"lu": dims, "pivots": dims[:-1]}
@@ -300,6 +303,8 @@ def solved_triangular(
 
 def cholesky(a: ir.Value) -> ir.Value:
     """Return lower triangular matrices whose product with their transpose is `a`."""
+    if small_matrices.are_lanes(a):
+        return small_matrices.cholesky(a)
     (x,) = _called("cholesky", _factored(True), {"a": a}, {"x": shape_of(a)})
     return x
 

@@ -19,13 +19,13 @@ SIZES = [1, 2, 7, 8, 9, 16, 23, 40, 65]
 
 
 def run(
-    function: Callable[..., Sequence[ir.Value]], *inputs: np.ndarray, exec_mode: str = "compiled"
-) -> list[np.ndarray]:
-    """Run a function of matrices whose sizes are symbolic."""
+    function: Callable[..., Sequence[ir.Value]], *inputs: np.ndarray, exec_mode: str = "compiled",
+    shapes: Sequence[Sequence[int | str]] = (("b", "n", "n"), ("b", "n", "m")),
+) -> list[np.ndarray]:  # fmt: skip
+    """Run a function of matrices whose sizes are symbolic, or of known shapes."""
     builder = relax.BlockBuilder()
-    dims = [["b", "n", "n"], ["b", "n", "m"]]
     params = [
-        relax.Var(f"x{i}", TensorStructInfo(dims[i], str(x.dtype))) for i, x in enumerate(inputs)
+        relax.Var(f"x{i}", TensorStructInfo(shapes[i], str(x.dtype))) for i, x in enumerate(inputs)
     ]
     with builder.function("main", params):
         with builder.dataflow():
@@ -109,6 +109,31 @@ def test_solutions_of_triangles(n: int, upper: bool, unit: bool) -> None:
     (got,) = run(lambda x, y: [linear_algebra.solved_triangular(x, y, upper, unit)], a, b)
     whole = triangle.astype("float64") + identity * (1 if unit else 2)
     check(got, np.linalg.solve(whole, b))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n", [1, 3, 8])
+@pytest.mark.parametrize("batch", [1, 37])
+@pytest.mark.parametrize("is_known", [True, False])
+def test_many_small_matrices(
+    exec_mode: str, batch: int, n: int, dtype: str, is_known: bool
+) -> None:
+    """Those of a batch are lanes of vectors."""
+    a = matrices(batch, n, n, dtype=dtype)
+    a[0] = 0  # nothing is divided by its pivots
+    shapes = [[batch if is_known else "b", n, n]]
+    factors, pivots = run(
+        lambda x: list(linear_algebra.lu(x)), a, exec_mode=exec_mode, shapes=shapes
+    )
+    assert np.abs(np.tril(factors, -1)).max(initial=0) <= 1
+    for matrix, both, exchanges in zip(a, factors, pivots, strict=True):
+        exchanged = matrix.copy()
+        for i, other in enumerate(exchanges - 1):
+            exchanged[[i, other]] = exchanged[[other, i]]
+        check((np.tril(both, -1) + np.eye(n)) @ np.triu(both), exchanged)
+    s = definite(batch, n).astype(dtype)
+    (root,) = run(lambda x: [linear_algebra.cholesky(x)], s, exec_mode=exec_mode, shapes=shapes)
+    check(root, np.linalg.cholesky(s))
 
 
 def test_matrices_in_any_mode(exec_mode: str) -> None:
