@@ -66,6 +66,41 @@ static int64_t getBlock(Value index, Value iteration) {
   return block > 0 && end <= block ? block : 0;
 }
 
+/// Whether a value is the same in all iterations of a loop.
+static bool isInvariant(Value value, scf::ForOp loop) {
+  if (!loop.getRegion().isAncestor(value.getParentRegion()))
+    return true;
+  Operation *op = value.getDefiningOp();
+  return op && isPure(op) && op->getNumRegions() == 0 &&
+         llvm::all_of(op->getOperands(), [&](Value operand) {
+           return isInvariant(operand, loop);
+         });
+}
+
+/// Whether values are one, or computed in the same way, or both null.
+static bool areEqual(Value lhs, Value rhs) {
+  if (lhs == rhs)
+    return true;
+  auto first = dyn_cast_or_null<OpResult>(lhs),
+       second = dyn_cast_or_null<OpResult>(rhs);
+  if (!first || !second || first.getResultNumber() != second.getResultNumber())
+    return false;
+  return OperationEquivalence::isEquivalentTo(
+      first.getOwner(), second.getOwner(),
+      [](Value x, Value y) { return success(areEqual(x, y)); },
+      /*markEquivalent=*/nullptr, OperationEquivalence::IgnoreLocations);
+}
+
+/// The number that is added to that of the iteration, the same in all of a
+/// scope, which makes the index one of its own; null where there is none.
+static Value getOffset(Value index, scf::ForOp loop, scf::ForOp scope) {
+  auto sum = index.getDefiningOp<arith::AddIOp>();
+  if (!sum || sum.getRhs() != loop.getInductionVar() ||
+      !isInvariant(sum.getLhs(), scope))
+    return {};
+  return sum.getLhs();
+}
+
 /// The memref whose elements a value has, maybe in another shape, or some of
 /// them.
 static Value skipReshapes(Value memref) {
@@ -82,8 +117,10 @@ bool mlir::relax::hasIndependentIterations(scf::ForOp loop, scf::ForOp scope) {
   struct Accesses {
     bool isWritten = false;
     /// For each axis, how many indices an iteration has of its own, which are
-    /// those of all accesses; 0 where there are others.
+    /// those of all accesses; 0 where there are others. Where it has one, what
+    /// is added to the number of the iteration.
     std::optional<SmallVector<int64_t>> blocks;
+    SmallVector<Value> offsets;
   };
   llvm::MapVector<Value, Accesses> accesses;
   Value iteration = loop.getInductionVar();
@@ -104,8 +141,13 @@ bool mlir::relax::hasIndependentIterations(scf::ForOp loop, scf::ForOp scope) {
       return false;
     Accesses &known = accesses[memref];
     known.isWritten |= writes;
+    SmallVector<Value> offsets = llvm::map_to_vector(
+        indices, [&](Value index) { return getOffset(index, loop, scope); });
     SmallVector<int64_t> blocks = llvm::map_to_vector(
-        indices, [&](Value index) { return getBlock(index, iteration); });
+        llvm::zip(indices, offsets), [&](auto both) -> int64_t {
+          auto [index, offset] = both;
+          return offset ? 1 : getBlock(index, iteration);
+        });
     if (isView) // whose dimensions are others
       blocks.clear();
     else if (isVector)
@@ -113,9 +155,11 @@ bool mlir::relax::hasIndependentIterations(scf::ForOp loop, scf::ForOp scope) {
     if (known.blocks && known.blocks->size() != blocks.size())
       blocks.clear();
     for (size_t dim = 0; known.blocks && dim < blocks.size(); ++dim)
-      if (blocks[dim] != (*known.blocks)[dim])
+      if (blocks[dim] != (*known.blocks)[dim] ||
+          !areEqual(offsets[dim], known.offsets[dim]))
         blocks[dim] = 0;
     known.blocks = blocks;
+    known.offsets = offsets;
     return true;
   };
   WalkResult walk = scope.getBody()->walk([&](Operation *op) {

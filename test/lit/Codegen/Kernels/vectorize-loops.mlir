@@ -48,6 +48,48 @@ func.func @update(%x: memref<?xf32>, %y: memref<?xf32>) {
 
 // -----
 
+// Iterations that write one element each from a place on, which is computed
+// twice, see nothing of each other.
+// CHECK-LABEL: func.func @block
+// CHECK: vector.load {{.*}} vector<8xf32>
+// CHECK: vector.store {{.*}} vector<8xf32>
+func.func @block(%x: memref<?xf32>, %b: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  scf.for %i = %c0 to %c16 step %c1 {
+    %first = arith.muli %b, %c16 : index
+    %from = arith.addi %first, %i : index
+    %0 = memref.load %x[%from] : memref<?xf32>
+    %1 = arith.mulf %0, %0 : f32
+    %again = arith.muli %b, %c16 : index
+    %to = arith.addi %again, %i : index
+    memref.store %1, %x[%to] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+
+// -----
+
+// From different places on, they may.
+// CHECK-LABEL: func.func @two_blocks
+// CHECK-NOT: vector.load
+func.func @two_blocks(%x: memref<?xf32>, %a: index, %b: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  scf.for %i = %c0 to %c16 step %c1 {
+    %from = arith.addi %a, %i : index
+    %0 = memref.load %x[%from] : memref<?xf32>
+    %1 = arith.mulf %0, %0 : f32
+    %to = arith.addi %b, %i : index
+    memref.store %1, %x[%to] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+
+// -----
+
 // Backwards, and every second element of pairs; no loop for a single vector.
 // CHECK-LABEL: func.func @strides
 // CHECK-NOT: scf.for
