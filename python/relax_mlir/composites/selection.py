@@ -86,16 +86,39 @@ def median(x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: boo
         raise NotImplementedError(f"expected one axis, or none, but got {axes}")
     if axes:
         place = normal_axis(axes[0], rank_of(tensor))
-        return op.tuple(*_middle(tensor, place, keepdims))
+        return op.tuple(*middle(tensor, place, keepdims))
     count = rank_of(tensor)
-    value = _middle(op.reshape(tensor, [product(shape_of(tensor))]), 0, False)[0]
+    value = middle(op.reshape(tensor, [product(shape_of(tensor))]), 0, False)[0]
     return op.reshape(value, [1] * count) if keepdims else value
 
 
-def _middle(x: ir.Value, axis: int, keepdims: bool) -> list[ir.Value]:
-    """Return the middle elements along an axis, and their places."""
-    number = (shape_of(x)[axis] - 1) // 2 + 1
-    places = op.kth_index(x, number, axis, "int64")
+def middle(x: ir.Value, axis: int, keepdims: bool) -> list[ir.Value]:
+    """Return the middle elements in ascending order, the lower one of two, and their places.
+
+    Parameters
+    ----------
+    x : mlir.ir.Value
+    axis : int
+        Counted from the begin.
+    keepdims : bool
+        Whether the result has a dimension of size 1 in place of the axis.
+    """
+    return kth(x, (shape_of(x)[axis] - 1) // 2 + 1, axis, keepdims)
+
+
+def kth(x: ir.Value, k: Any, axis: int, keepdims: bool) -> list[ir.Value]:
+    """Return the elements with a number in ascending order, from 1 on, and their places.
+
+    Parameters
+    ----------
+    x : mlir.ir.Value
+    k : int or Dim
+    axis : int
+        Counted from the begin.
+    keepdims : bool
+        Whether the result has a dimension of size 1 in place of the axis.
+    """
+    places = op.kth_index(x, k, axis, "int64")
     chosen = [op.gather_elements(x, places, axis), places]
     return chosen if keepdims else [op.squeeze(one, [axis]) for one in chosen]
 

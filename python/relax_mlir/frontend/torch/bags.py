@@ -48,19 +48,11 @@ class _Bags:
         counts = op.not_equal(indices, number(padding, "int64"))
         return _Bags(indices, bag_of, counts, shape_of(offsets)[0])
 
-    def combined(self, rows: ir.Value, first: float, how: str) -> ir.Value:
-        """Return the rows of each bag together, of indices that count."""
-        dtype, after = dtype_of(rows), shape_of(rows)[1:]
-        begin = op.full([self.size, *after], number(first, dtype), dtype)
-        flags = (
-            op.expand_dims(self.counts, list(range(1, 1 + len(after)))) if after else self.counts
-        )
-        rows = op.where(flags, rows, number(first, dtype))
-        return op.scatter_nd(begin, op.expand_dims(self.bag_of, 1), rows, how)
-
     def sizes(self, dtype: str) -> ir.Value:
         """Return how many indices count in each bag."""
-        return self.combined(op.ones(shape_of(self.indices), dtype), 0, "add")
+        none = op.zeros([self.size], dtype)
+        places = op.expand_dims(self.bag_of, 1)
+        return op.scatter_nd(none, places, cast(self.counts, dtype), "add")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any
 from mlir import ir
 
 from ... import op
+from ...composites.selection import kth, middle
 from .elementwise import common_dtype
 from .registry import (
     Graph,
@@ -140,16 +141,10 @@ def _argsort_stable(
     return _ordered(x, dim, descending)[1]
 
 
-def _kth(x: ir.Value, axis: int, k: Any) -> list[ir.Value]:
-    """Return the element with a number in the order, and its place; the axis stays."""
-    places = op.kth_index(x, k, axis, "int64")
-    return [op.gather_elements(x, places, axis), places]
-
-
 def _middle(x: ir.Value, axis: int, keep: bool) -> list[ir.Value]:
     """Return the middle element, the lower one of two, and its place; NaN where there is any."""
     axis = normal_axis(axis, rank_of(x))
-    chosen = _kth(x, axis, (shape_of(x)[axis] - 1) // 2 + 1)
+    chosen = middle(x, axis, True)
     if is_float(dtype_of(x)):
         # NaN is the largest number of all.
         last, at = op.max(x, [axis], True), op.argmax(x, axis, True)
@@ -176,9 +171,7 @@ def _kth_value(
 ) -> list[ir.Value]:
     if rank_of(x) == 0:
         return [x, number(0, "int64")]
-    axis = normal_axis(axis, rank_of(x))
-    last = _kth(x, axis, count)
-    return last if keepdim else [op.squeeze(one, [axis]) for one in last]
+    return kth(x, count, normal_axis(axis, rank_of(x)), keepdim)
 
 
 @converts("mode.default")
