@@ -13,8 +13,14 @@ from ..core.ir import TensorStructInfo
 from .kernels import add_kernel
 from .tensors import number, product, rank_of, shape_of
 
-# The larger one of two numbers, and what the smaller one adds. Totals are float64: elements of
-# a long line are small beside their sum.
+# The larger one of two numbers, and what the smaller one adds. Infinite ones have no difference.
+_AFTER = (
+    "T.max(element, {before}) + T.Select(element == {before}, "
+    f"T.float64({math.log(2)}), "
+    "T.log(T.float64(1) + T.exp(-T.abs(element - {before}))))"
+)
+
+# Totals are float64: elements of a long line are small beside their sum.
 _LOG_OF_SUMS = """
 @I.ir_module
 class Module:
@@ -31,10 +37,7 @@ class Module:
                 for j in T.vectorized(inner):
                     before = total[j]
                     element = T.Cast("float64", x[k, i, j])
-                    more = T.log(T.float64(1) + T.exp(-T.abs(element - before)))
-                    # Infinite numbers have no difference.
-                    equal = T.Select(element == before, T.float64({log_of_two}), more)
-                    after = T.max(element, before) + equal
+                    after = {after}
                     total[j] = after
                     y[k, i, j] = T.Cast("{dtype}", after)
 """
@@ -88,10 +91,7 @@ class Module:
                 before[0] = largest[0] + T.log(total[0])
                 for i in range(T.min(n - block * 64, T.int64(64))):
                     element = T.Cast("float64", x[block * 64 + i])
-                    more = T.log(T.float64(1) + T.exp(-T.abs(element - before[0])))
-                    # Infinite numbers have no difference.
-                    equal = T.Select(element == before[0], T.float64({log_of_two}), more)
-                    after = T.max(element, before[0]) + equal
+                    after = {after}
                     before[0] = after
                     y[block * 64 + i] = T.Cast("{dtype}", after)
                 largest[0] = before[0]
@@ -139,11 +139,11 @@ def log_of_running_sums(x: ir.Value, axis: int) -> ir.Value:
         return op.permute_dims(log_of_running_sums(op.permute_dims(x, order), 0), back)
     dims, dtype = shape_of(x), x.type.dtype
     if last == 0:
-        source = _LOG_OF_SUMS_OF_LINE.format(dtype=dtype, log_of_two=math.log(2))
+        source = _LOG_OF_SUMS_OF_LINE.format(dtype=dtype, after=_AFTER.format(before="before[0]"))
         kernel = add_kernel(source, f"log_of_running_sums_of_line_{dtype}")
         return op.call_tir(kernel, [x], TensorStructInfo(dims, dtype))
     shape = [product(dims[:axis]), dims[axis], product(dims[axis + 1 :])]
-    source = _LOG_OF_SUMS.format(dtype=dtype, log_of_two=math.log(2))
+    source = _LOG_OF_SUMS.format(dtype=dtype, after=_AFTER.format(before="before"))
     kernel = add_kernel(source, f"log_of_running_sums_{dtype}")
     result = op.call_tir(kernel, [op.reshape(x, shape)], TensorStructInfo(shape, dtype))
     return op.reshape(result, dims)
