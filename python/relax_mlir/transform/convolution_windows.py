@@ -12,7 +12,7 @@ from mlir import ir
 
 from .. import op
 from ..composites.convolution import with_padding
-from .operations import text_attribute
+from .operations import ints_attribute, text_attribute
 from .rewriting import dims_of
 
 _LAYOUTS = {
@@ -78,7 +78,7 @@ class ConvWindow:
             return None
         ones = [1] * (len(sizes) - 1)
         given = [
-            list(conv.attributes[name]) if name in conv.attributes else default
+            ints_attribute(conv, name, default)
             for name, default in (
                 ("strides", ones),
                 ("padding", [0] * 2 * len(ones)),

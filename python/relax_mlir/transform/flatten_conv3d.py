@@ -9,7 +9,7 @@ from mlir import ir
 from .. import op
 from ..core.ir import Dim
 from ..core.ir_module import IRModule
-from .operations import text_attribute
+from .operations import ints_attribute, text_attribute
 from .pass_context import PassContext
 from .python_pass import module_pass
 from .rewriting import dims_of, dtype_of, rewrite_operations
@@ -64,7 +64,7 @@ def _flatten(conv: ir.Operation) -> ir.Value | None:
     depth = sizes[2].value
     assert depth is not None
     strides, dilation, padding = (
-        [*conv.attributes[name]] if name in conv.attributes else default
+        ints_attribute(conv, name, default)
         for name, default in (("strides", [1] * 3), ("dilation", [1] * 3), ("padding", [0] * 6))
     )
     (front, *before), (back, *after) = padding[:3], padding[3:]

@@ -46,6 +46,11 @@ def text_attribute(found: ir.Operation, name: str, default: str) -> str:
     return str(found.attributes[name].value) if name in found.attributes else default
 
 
+def ints_attribute(found: ir.Operation, name: str, default: list[int]) -> list[int]:
+    """Return the numbers of an attribute that is an array of them."""
+    return list(found.attributes[name]) if name in found.attributes else default
+
+
 def rank_of(value: ir.Value) -> int | None:
     """Return the rank of a tensor whose dimensions are known; None of any other value."""
     if not isinstance(value.type, TensorStructInfo) or value.type.shape is None:

@@ -13,7 +13,7 @@ from mlir import ir
 from .. import op
 from ..core.variables import walk
 from .fold_constant import constant_values, is_computed_of_constants
-from .operations import copy_operation
+from .operations import copy_operation, ints_attribute
 from .quantized_tensors import Quantized, has_one_element
 from .rewriting import dtype_of, rewrite_operation
 
@@ -61,9 +61,9 @@ def _pool(found: ir.Operation, data: Quantized, values: _Values) -> ir.Value | N
         return None
     attributes = found.attributes
     window = list(attributes["pool_size"])
-    padding = list(attributes["padding"]) if "padding" in attributes else [0] * 4
+    padding = ints_attribute(found, "padding", [0] * 4)
     goes_beyond = "ceil_mode" in attributes and attributes["ceil_mode"].value
-    dilation = list(attributes["dilation"]) if "dilation" in attributes else [1]
+    dilation = ints_attribute(found, "dilation", [1])
     # A window without elements is -inf, which is no code.
     if (
         goes_beyond

@@ -8,7 +8,7 @@ from mlir import ir
 
 from .. import op
 from ..core.ir_module import IRModule
-from .operations import text_attribute
+from .operations import ints_attribute, text_attribute
 from .pass_context import PassContext
 from .python_pass import module_pass
 from .rewriting import dims_of, rewrite_operations
@@ -57,7 +57,7 @@ def _split(pool: ir.Operation) -> ir.Value | None:
     ):
         return None
     size, strides, dilation, padding = (
-        [*pool.attributes[name]] if name in pool.attributes else default
+        ints_attribute(pool, name, default)
         for name, default in (
             ("pool_size", [1] * 3),
             ("strides", [1] * 3),
