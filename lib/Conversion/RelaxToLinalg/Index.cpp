@@ -365,8 +365,8 @@ private:
   Value writeRows(Value output, const Row &row) const;
   Value writeRow(Value output, const Row &row) const;
   /// Writes elements of a row, in [begin, end) of the result.
-  Value writeElements(Value output, const Row &row, Value begin,
-                      Value end) const;
+  Value writeElements(Value output, const Row &row, Value begin, Value end,
+                      llvm::function_ref<Value(Value)> getFrom) const;
 };
 } // namespace
 
@@ -452,29 +452,28 @@ Value RowPadding::writeRows(Value output, const Row &row) const {
 Value RowPadding::writeRow(Value output, const Row &row) const {
   int64_t axis = lastAxis();
   Value before = b.index(widths[2 * axis]), size = b.dimValue(data, axis);
-  auto copy = [&](Value index, ValueRange carried) {
-    SmallVector<Value> to(row.to), from(row.from);
-    to.push_back(index);
-    from.push_back(arith::SubIOp::create(b, index, before));
-    Value element = tensor::ExtractOp::create(b, data, from);
-    return Carried{tensor::InsertOp::create(b, element, carried[0], to)};
-  };
   Value end = arith::AddIOp::create(b, before, size);
-  Value result = buildLoop(b, before, end, b.index(1), output, copy).front();
+  Value result =
+      writeElements(output, row, before, end, [&](Value index) -> Value {
+        return arith::SubIOp::create(b, index, before);
+      });
   makeVectorized(b, result.getDefiningOp());
+  auto getOther = [&](Value index) { return getSource(axis, index); };
   if (widths[2 * axis] != 0)
-    result = writeElements(result, row, b.index(0), before);
+    result = writeElements(result, row, b.index(0), before, getOther);
   if (widths[2 * axis + 1] != 0)
-    result = writeElements(result, row, end, b.dimValue(output, axis));
+    result =
+        writeElements(result, row, end, b.dimValue(output, axis), getOther);
   return result;
 }
 
-Value RowPadding::writeElements(Value output, const Row &row, Value begin,
-                                Value end) const {
+Value RowPadding::writeElements(
+    Value output, const Row &row, Value begin, Value end,
+    llvm::function_ref<Value(Value)> getFrom) const {
   auto write = [&](Value index, ValueRange carried) {
     SmallVector<Value> to(row.to), from(row.from);
     to.push_back(index);
-    from.push_back(getSource(lastAxis(), index));
+    from.push_back(getFrom(index));
     Value element = tensor::ExtractOp::create(b, data, from);
     return Carried{tensor::InsertOp::create(b, element, carried[0], to)};
   };

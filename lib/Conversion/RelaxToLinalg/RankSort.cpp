@@ -95,26 +95,13 @@ Value RankSort::makeRanks(Value keys) {
       .front();
 }
 
-Value RankSort::copyLine(Value from, Value to, SmallVectorImpl<Value> &place) {
+Value RankSort::moveLine(Value from, Value to, SmallVectorImpl<Value> &place,
+                         llvm::function_ref<Value(Value)> getTarget) {
   return buildLoop(b, b.index(0), size, b.index(1), to,
                    [&](Value at, ValueRange carried) {
                      place[axis] = at;
                      Value element = tensor::ExtractOp::create(b, from, place);
-                     return Carried{tensor::InsertOp::create(
-                         b, element, carried[0], place)};
-                   })
-      .front();
-}
-
-Value RankSort::moveLine(Value from, Value to, Value ranks,
-                         SmallVectorImpl<Value> &place) {
-  return buildLoop(b, b.index(0), size, b.index(1), to,
-                   [&](Value at, ValueRange carried) {
-                     place[axis] = at;
-                     Value element = tensor::ExtractOp::create(b, from, place);
-                     Value rank = tensor::ExtractOp::create(b, ranks, at);
-                     place[axis] =
-                         arith::IndexCastOp::create(b, b.getIndexType(), rank);
+                     place[axis] = getTarget(at);
                      return Carried{tensor::InsertOp::create(
                          b, element, carried[0], place)};
                    })
@@ -124,10 +111,15 @@ Value RankSort::moveLine(Value from, Value to, Value ranks,
 Carried RankSort::sortLine(ValueRange tensors, SmallVectorImpl<Value> &place) {
   size_t half = tensors.size() / 2;
   Value ranks = makeRanks(makeKeys(tensors[0], place));
+  auto getRank = [&](Value at) -> Value {
+    Value rank = tensor::ExtractOp::create(b, ranks, at);
+    return arith::IndexCastOp::create(b, b.getIndexType(), rank);
+  };
   Carried sorted, copies;
   for (size_t i = 0; i < half; ++i) {
-    copies.push_back(copyLine(tensors[i], tensors[half + i], place));
-    sorted.push_back(moveLine(copies[i], tensors[i], ranks, place));
+    copies.push_back(moveLine(tensors[i], tensors[half + i], place,
+                              [](Value at) { return at; }));
+    sorted.push_back(moveLine(copies[i], tensors[i], place, getRank));
   }
   sorted.append(copies);
   return sorted;

@@ -34,10 +34,9 @@ private:
   Value makeRanks(Value keys);
   /// The ranks of a vector of elements from an index on.
   Value countBlock(Value keys, Value begin);
-  Value copyLine(Value from, Value to, SmallVectorImpl<Value> &place);
-  /// Writes the elements of a line where their ranks tell.
-  Value moveLine(Value from, Value to, Value ranks,
-                 SmallVectorImpl<Value> &place);
+  /// Writes the element at each index of a line to another index.
+  Value moveLine(Value from, Value to, SmallVectorImpl<Value> &place,
+                 llvm::function_ref<Value(Value)> getTarget);
 
   /// Elements whose ranks are counted at once.
   static constexpr int64_t kBlock = 16;

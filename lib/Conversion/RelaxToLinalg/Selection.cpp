@@ -90,7 +90,7 @@ Value Selection::countLess(Value limit, ArrayRef<Value> place) {
 }
 
 /// The greatest key of which no more than `number` are less.
-Selection::Pivot Selection::findPivot(Value number, ArrayRef<Value> place) {
+Value Selection::findPivot(Value number, ArrayRef<Value> place) {
   auto bits = [&](const APInt &bits) -> Value {
     return arith::ConstantOp::create(b, b.getIntegerAttr(keyType, bits));
   };
@@ -109,7 +109,7 @@ Selection::Pivot Selection::findPivot(Value number, ArrayRef<Value> place) {
         return Carried{arith::SelectOp::create(b, isReached, candidate, key),
                        next};
       });
-  return {carried[0], countLess(carried[0], place)};
+  return carried[0];
 }
 
 Carried
@@ -189,7 +189,7 @@ Carried Selection::appendEqual(Value limit, Value end, ArrayRef<Value> place,
 Carried Selection::collectFirst(Value count, Value values, Value indices) {
   Value zero = b.index(0), one = b.index(1);
   auto collectInLine = [&](ValueRange tensors, SmallVectorImpl<Value> &place) {
-    Value pivot = findPivot(arith::SubIOp::create(b, count, one), place).key;
+    Value pivot = findPivot(arith::SubIOp::create(b, count, one), place);
     Carried carried = {zero};
     llvm::append_range(carried, tensors);
     carried = appendLess(pivot, place, carried);
@@ -202,12 +202,12 @@ Carried Selection::collectFirst(Value count, Value values, Value indices) {
 Value Selection::find(Value number, Value indices) {
   Value zero = b.index(0), one = b.index(1);
   auto findInLine = [&](ValueRange tensors, SmallVectorImpl<Value> &place) {
-    Pivot pivot = findPivot(number, place);
+    Value pivot = findPivot(number, place);
     // Of the elements that equal the pivot, that with this number.
-    Value wanted = arith::SubIOp::create(b, number, pivot.numLess);
+    Value wanted = arith::SubIOp::create(b, number, countLess(pivot, place));
     Carried carried = {zero, zero};
     carried =
-        overEqual(pivot.key, place, carried, [&](Value at, ValueRange carried) {
+        overEqual(pivot, place, carried, [&](Value at, ValueRange carried) {
           Value isIt = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
                                              carried[0], wanted);
           return Carried{arith::AddIOp::create(b, carried[0], one),

@@ -31,11 +31,8 @@ public:
   Value find(Value number, Value indices);
 
 private:
-  /// The key of the element with a number, and how many are less.
-  struct Pivot {
-    Value key, numLess;
-  };
-  Pivot findPivot(Value number, ArrayRef<Value> place);
+  /// The key of the element with a number.
+  Value findPivot(Value number, ArrayRef<Value> place);
   Value countLess(Value limit, ArrayRef<Value> place);
   /// Appends to a line of tensors the elements that are less than a limit and
   /// their indices; carries where it ends, then the tensors. Each element is
