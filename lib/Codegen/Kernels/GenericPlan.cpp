@@ -325,12 +325,10 @@ bool GenericPlan::checkBody() {
   return checkBlock(op->getRegion(0).front(), /*isConditional=*/false);
 }
 
-/// Vectors of the widest type fill a register; indices, which are often the
-/// same step by step, do not count. Where few of the values have 64 bits, these
-/// take two registers, so that the others fill one.
+/// Indices, which are often the same step by step, do not count.
 void GenericPlan::chooseLanes(const TargetModel &target) {
-  constexpr unsigned kNarrow = 32, kFew = 8;
-  unsigned bits = 8, numNarrow = 0, numWide = 0;
+  constexpr unsigned kIndexBits = 32;
+  LaneBits bits;
   auto isPlace = [](Value value) {
     return !value.use_empty() &&
            llvm::all_of(
@@ -339,28 +337,24 @@ void GenericPlan::chooseLanes(const TargetModel &target) {
   };
   auto widen = [&](Value value) {
     Type type = value.getType();
-    unsigned valueBits = kNarrow;
-    if (!type.isIndex() && !isPlace(value))
-      valueBits = type.isIntOrFloat() && !type.isInteger(1)
-                      ? type.getIntOrFloatBitWidth()
-                      : 8;
-    bits = std::max(bits, valueBits);
-    ++(valueBits > kNarrow ? numWide : numNarrow);
+    bool isNumber = type.isIntOrFloat() && !type.isInteger(1);
+    if (type.isIndex() || isPlace(value))
+      bits.add(kIndexBits);
+    else
+      bits.add(isNumber ? type.getIntOrFloatBitWidth() : 8);
   };
   for (Value argument : op->getRegion(0).getArguments())
     if (isVarying(argument))
       widen(argument);
   for (OpOperand &operand : op->getOpOperands())
     if (int64_t stride = getLaneStride(operand); stride != 0 && stride != 1)
-      bits = std::max(bits, 32u); // gathered
+      bits.requireAtLeast(kIndexBits); // gathered
   op->getRegion(0).walk([&](Operation *inner) {
     for (Value result : inner->getResults())
       if (isVarying(result))
         widen(result);
   });
-  if (reductions.empty() && numNarrow > kFew * numWide)
-    bits = std::min(bits, kNarrow);
-  lanes = target.lanes(bits);
+  lanes = target.lanes(bits.get(reductions.empty()));
 }
 
 /// Derives the rest of the plan from the choice of the vector loop.

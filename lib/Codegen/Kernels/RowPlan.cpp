@@ -353,18 +353,10 @@ void RowPlan::chooseTransposed() {
     lanes = std::min<int64_t>(lanes, 32);
 }
 
-/// Vectors of the widest type fill a register. Where few of the values of
-/// elementwise operations have 64 bits, as where random integers become floats,
-/// these take two registers, so that the others fill one.
 void RowPlan::chooseLanes(const TargetModel &target) {
-  constexpr unsigned kNarrow = 32, kFew = 8;
-  unsigned bits = 8, numNarrow = 0, numWide = 0;
+  LaneBits bits;
   bool isElementwise = true;
-  auto add = [&](Value value) {
-    unsigned valueBits = getBits(value.getType());
-    bits = std::max(bits, valueBits);
-    ++(valueBits > kNarrow ? numWide : numNarrow);
-  };
+  auto add = [&](Value value) { bits.add(getBits(value.getType())); };
   for (linalg::LinalgOp op : space->ops) {
     isElementwise &= !space->isReduction(op);
     if (isUniform(op) && !space->isReduction(op))
@@ -374,9 +366,7 @@ void RowPlan::chooseLanes(const TargetModel &target) {
       if (!isa<arith::ConstantOp>(inner))
         add(inner.getResult(0));
   }
-  if (isElementwise && numNarrow > kFew * numWide)
-    bits = std::min(bits, kNarrow);
-  lanes = target.lanes(bits);
+  lanes = target.lanes(bits.get(isElementwise));
 }
 
 //===----------------------------------------------------------------------===//

@@ -34,6 +34,28 @@ int64_t estimateCost(Operation &op);
 /// Whether an operation traps where an operand is 0.
 bool isDivisionOfIntegers(Operation &op);
 
+/// The bits of the elements that fill a register: those of the widest values.
+/// Where few of the values of elementwise operations have 64 bits, as where
+/// random integers become floats, these take two registers, so that the others
+/// fill one.
+class LaneBits {
+public:
+  void add(unsigned bits) {
+    widest = std::max(widest, bits);
+    ++(bits > kNarrow ? numWide : numNarrow);
+  }
+  /// Has them be as many, whatever the values have.
+  void requireAtLeast(unsigned bits) { widest = std::max(widest, bits); }
+  unsigned get(bool isElementwise) const {
+    bool areFewWide = isElementwise && numNarrow > kFew * numWide;
+    return areFewWide ? std::min(widest, kNarrow) : widest;
+  }
+
+private:
+  static constexpr unsigned kNarrow = 32, kFew = 8;
+  unsigned widest = 8, numNarrow = 0, numWide = 0;
+};
+
 class VectorBody {
 public:
   /// The index of a loop: a scalar, or a vector where lanes differ.
