@@ -153,8 +153,6 @@ def resize2d(
 
     Raises
     ------
-    NotImplementedError
-        If a dimension has to be known for a method or mode, and is not.
     ValueError
         If an argument is none of these.
     """

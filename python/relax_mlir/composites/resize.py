@@ -1,11 +1,17 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Resizing of images: each dimension after the other, as sums of neighbours with shares."""
+"""Resizing of images, for all front ends: each dimension after the other.
+
+Where the elements of the result are in the image, and how much the elements around them count, are
+formulas of NumPy. Those of known sizes are constants; a program computes the others.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import fractions
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,19 +20,37 @@ from mlir import ir
 
 from .. import op
 from ..core.expr import const
-from .tensors import cast, number, rank_of, same, shape_of, size_tensor
+from ..core.ir import Dim
+from .formulas import Traced
+from .tensors import (
+    cast,
+    matmul_along,
+    number,
+    product_along,
+    rank_of,
+    same,
+    shape_of,
+    size,
+    size_tensor,
+)
+
+# An array of NumPy, a number, or a traced tensor.
+Numbers = Any
 
 _METHODS = ("nearest_neighbor", "linear", "cubic")
-_EPSILON = 1e-5
 
-# Where the nearest element is, of a place between elements.
-_ROUNDINGS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "round": lambda x: np.sign(x) * np.floor(np.abs(x) + np.float32(0.5)),
-    "round_prefer_floor": lambda x: np.ceil(x - np.float32(0.5)),
-    "round_prefer_ceil": lambda x: np.floor(x + np.float32(0.5)),
-    "floor": lambda x: np.floor(x + np.float32(_EPSILON)),
-    "ceil": lambda x: np.ceil(x - np.float32(_EPSILON)),
+# Which element is the nearest one of a place between elements, which may be off by some slack.
+# Places before the first element mean it, however they are rounded.
+_ROUNDINGS: dict[str, Callable[[Numbers, float], Numbers]] = {
+    "round": lambda x, slack: np.floor(x + 0.5),
+    "round_prefer_floor": lambda x, slack: np.ceil(x - 0.5),
+    "round_prefer_ceil": lambda x, slack: np.floor(x + 0.5),
+    "floor": lambda x, slack: np.floor(x + slack),
+    "ceil": lambda x, slack: np.ceil(x - slack),
 }
+
+# Of a scale as a quotient, so that lengths are expressions.
+_LARGEST_DIVISOR = 64
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,6 +71,14 @@ class Resampling:
         Whether elements beyond the image have no share, not even as copies of those at its ends.
     outside : float
         The elements beyond the image, of the coordinates ``tf_crop_and_resize``.
+    smooth : bool
+        Whether the kernel of smaller results is as wide as their elements, against aliases.
+    slack : float
+        How far from an element a place may be that still means it.
+    dtype : str
+        The data type of places.
+    divides : bool
+        Whether places are divided by scales, as ONNX does, and not multiplied by their inverses.
     """
 
     method: str
@@ -55,6 +87,10 @@ class Resampling:
     alpha: float = -0.5
     excludes: bool = False
     outside: float = 0.0
+    smooth: bool = False
+    slack: float = 1e-5
+    dtype: str = "float32"
+    divides: bool = False
 
     def __post_init__(self) -> None:
         if self.method not in _METHODS:
@@ -73,9 +109,18 @@ class Resampling:
         """The name of the rounding."""
         return self.rounding or ("round" if self.mode == "align_corners" else "floor")
 
+    @property
+    def repeats(self) -> bool:
+        """Whether a result that is a whole number of times as large has each element so often."""
+        if self.method != "nearest_neighbor":
+            return False
+        if self.mode in ("half_pixel", "pytorch_half_pixel"):  # never between two elements
+            return self.nearest.startswith("round")
+        return self.mode in ("asymmetric", "tf_half_pixel_for_nn") and self.nearest == "floor"
+
 
 @dataclasses.dataclass(frozen=True)
-class _Axis:
+class Axis:
     """How one dimension is resized.
 
     Parameters
@@ -84,195 +129,296 @@ class _Axis:
         Which one it is.
     size, length : int or Dim
         Its size, and that of the result.
+    scale : float, optional
+        What places are computed with, by default the quotient of `length` and `size`.
     roi : tuple of float
         The begin and the end of what is resized, of the whole dimension.
     """
 
     place: int
-    size: Any
-    length: Any
-    roi: tuple[float, float]
+    size: int | Dim
+    length: int | Dim
+    scale: float | None = None
+    roi: tuple[float, float] = (0.0, 1.0)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether both sizes are known."""
+        return isinstance(self.size, int) and isinstance(self.length, int)
+
+    @property
+    def times(self) -> int:
+        """How many times each element is there, if that is a whole number; else 0."""
+        if self.scale is not None:
+            times = int(self.scale) if float(self.scale).is_integer() else 0
+        else:
+            dims = [Dim(one) for one in (self.size, self.length)]
+            names = sorted({name for dim in dims for name in dim.variables})
+            # A multiple is what it is for one choice of sizes, if it is so for all.
+            sample = {name: 101 + 6 * i for i, name in enumerate(names)}
+            divisor, wanted = (dim.evaluate(sample) or 0 for dim in dims)
+            times = wanted // divisor if divisor else 0
+        return times if times and same(self.size * times, self.length) else 0
 
 
-def _grid(axis: _Axis) -> tuple[np.ndarray, np.float32]:
-    at = np.arange(axis.length, dtype=np.float32)
-    return at, np.float32(axis.size) / np.float32(axis.length)
+class _Frame:
+    """The sizes of a dimension as numbers, and the elements of the result by their number."""
+
+    def __init__(self, axis: Axis, how: Resampling) -> None:
+        self._how, self._scale, self.roi = how, axis.scale, axis.roi
+        self.at = indices(axis.length, how.dtype)
+        self.size, self.length = (_size(one, how.dtype) for one in (axis.size, axis.length))
+        # The size of the result before it was rounded.
+        self.exact = self.length if axis.scale is None else self.size * axis.scale
+
+    def _times(self, x: Numbers, over: Numbers, under: Numbers) -> Numbers:
+        return x * over / under if self._how.divides else x * (over / under)
+
+    def back(self, x: Numbers) -> Numbers:
+        """Return distances of the result as those of the image."""
+        if self._how.divides:
+            return x / (self.length / self.size if self._scale is None else self._scale)
+        return x * (self.size / self.length if self._scale is None else 1.0 / self._scale)
+
+    def gaps(self, x: Numbers) -> Numbers:
+        """Return `x`, in gaps between elements of the result, in those of the image."""
+        is_one = self.exact == 1
+        count = np.where(is_one, self.exact, self.exact - 1)
+        return np.where(is_one, x * 0, self._times(x, self.size - 1, count))
+
+    @property
+    def width(self) -> Numbers:
+        """How many elements of the image one of the result is wide, but at least 1."""
+        return np.maximum(self.size / self.exact, 1.0)
 
 
-def _half_pixel(axis: _Axis) -> np.ndarray:
-    at, scale = _grid(axis)
-    return (at + np.float32(0.5)) * scale - np.float32(0.5)
+def _size(dim: int | Dim, dtype: str) -> Numbers:
+    return np.dtype(dtype).type(dim) if isinstance(dim, int) else Traced(size_tensor(dim, dtype))
 
 
-def _align_corners(axis: _Axis) -> np.ndarray:
-    at, _ = _grid(axis)
-    return at * np.float32((axis.size - 1) / (axis.length - 1) if axis.length > 1 else 0)
+def indices(count: int | Dim, dtype: str) -> Numbers:
+    """Return the numbers from 0, an array or a traced tensor."""
+    if isinstance(count, int):
+        return np.arange(count, dtype=dtype)
+    return Traced(op.astype(op.arange(0, count, 1, "int64"), dtype))
 
 
-def _asymmetric(axis: _Axis) -> np.ndarray:
-    at, scale = _grid(axis)
-    return at * scale
+def _half_pixel(frame: _Frame) -> Numbers:
+    return frame.back(frame.at + 0.5) - 0.5
 
 
-def _pytorch_half_pixel(axis: _Axis) -> np.ndarray:
-    return _half_pixel(axis) if axis.length > 1 else np.zeros(axis.length, np.float32)
+def _pytorch_half_pixel(frame: _Frame) -> Numbers:
+    return np.where(frame.exact > 1, _half_pixel(frame), frame.at * 0)
 
 
-def _half_pixel_for_nn(axis: _Axis) -> np.ndarray:
-    at, scale = _grid(axis)
-    return (at + np.float32(0.5)) * scale
+def _half_pixel_symmetric(frame: _Frame) -> Numbers:
+    return frame.size / 2 * (1 - frame.length / frame.exact) + _half_pixel(frame)
 
 
-def _crop(axis: _Axis) -> np.ndarray:
-    at, _ = _grid(axis)
-    begin, end = axis.roi
-    if axis.length == 1:
-        return np.full(1, 0.5 * (begin + end) * (axis.size - 1), np.float32)
-    step = (end - begin) * (axis.size - 1) / (axis.length - 1)
-    return np.float32(begin * (axis.size - 1)) + at * np.float32(step)
+def _crop(frame: _Frame) -> Numbers:
+    begin, end = frame.roi
+    last = frame.size - 1
+    part = np.where(
+        frame.exact == 1,
+        frame.at * 0 + (end - begin) * last / 2,
+        frame.gaps(frame.at * (end - begin)),
+    )
+    return part + begin * last
 
 
-_COORDINATES: dict[str, Callable[[_Axis], np.ndarray]] = {
+# Where an element of the result is in the image.
+_COORDINATES: dict[str, Callable[[_Frame], Numbers]] = {
     "half_pixel": _half_pixel,
-    "align_corners": _align_corners,
-    "asymmetric": _asymmetric,
+    "align_corners": lambda frame: frame.gaps(frame.at),
+    "asymmetric": lambda frame: frame.back(frame.at),
     "pytorch_half_pixel": _pytorch_half_pixel,
-    "tf_half_pixel_for_nn": _half_pixel_for_nn,
+    "tf_half_pixel_for_nn": lambda frame: frame.back(frame.at + 0.5),
     "tf_crop_and_resize": _crop,
+    "half_pixel_symmetric": _half_pixel_symmetric,
 }
 
 
-def _cubic(share: np.ndarray, alpha: float) -> list[np.ndarray]:
-    """Return the shares of four elements in a row in a value between the middle ones."""
-
-    def near(x: np.ndarray) -> np.ndarray:
-        return np.asarray(((alpha + 2) * x - (alpha + 3)) * x * x + 1)
-
-    def far(x: np.ndarray) -> np.ndarray:
-        return np.asarray(((alpha * x - 5 * alpha) * x + 8 * alpha) * x - 4 * alpha)
-
-    return [far(share + 1), near(share), near(1 - share), far(2 - share)]
+def _near(x: Numbers, alpha: float) -> Numbers:
+    return ((alpha + 2) * x - (alpha + 3)) * x * x + 1
 
 
-def _taps(how: Resampling, axis: _Axis) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return which elements count for each one of the result, and their shares."""
-    places = _COORDINATES[how.mode](axis).astype(np.float64)
-    first = np.floor(places)
-    share = places - first
+def _far(x: Numbers, alpha: float) -> Numbers:
+    return ((alpha * x - 5 * alpha) * x + 8 * alpha) * x - 4 * alpha
+
+
+def _kernel(how: Resampling, distance: Numbers) -> Numbers:
+    """Return the shares of elements so far away, whose sum may be another than 1."""
+    x = np.abs(distance)
     if how.method == "linear":
-        begin, shares = 0, [1 - share, share]
+        return np.maximum(1.0 - x, 0.0)
+    return np.where(x <= 1, _near(x, how.alpha), np.where(x < 2, _far(x, how.alpha), x * 0))
+
+
+def _taps(how: Resampling, frame: _Frame) -> list[tuple[Numbers, Numbers]]:
+    """Return which elements count for each one of the result, and their shares."""
+    places = _COORDINATES[how.mode](frame)
+    first = np.floor(places)
+    share, rest = places - first, 1 - (places - first)
+    if how.method == "linear":
+        begin, shares = 0, [rest, share]
     else:
-        begin, shares = -1, _cubic(share, how.alpha)
-    indices = [first + begin + i for i in range(len(shares))]
-    if how.method == "cubic" and how.excludes:
-        inside = [(index >= 0) & (index <= axis.size - 1) for index in indices]
-        shares = [np.where(is_in, one, 0.0) for is_in, one in zip(inside, shares, strict=True)]
+        near, far = (functools.partial(one, alpha=how.alpha) for one in (_near, _far))
+        begin, shares = -1, [far(share + 1), near(share), near(rest), far(rest + 1)]
+    elements = [first + (begin + i) for i in range(len(shares))]
+    if how.excludes:
+        last = frame.size - 1
+        inside = [np.logical_and(one >= 0, one <= last) for one in elements]
+        shares = [np.where(is_in, one, one * 0) for is_in, one in zip(inside, shares, strict=True)]
         total = functools.reduce(np.add, shares)
         shares = [one / total for one in shares]
-    return [
-        (np.clip(index, 0, axis.size - 1).astype("int64"), one)
-        for index, one in zip(indices, shares, strict=True)
-    ]
+    return [(_clipped(one, frame.size), part) for one, part in zip(elements, shares, strict=True)]
 
 
-def _resized(x: ir.Value, how: Resampling, axis: _Axis) -> ir.Value:
-    """Return a tensor with one dimension resized."""
-    if not isinstance(axis.size, int) or not isinstance(axis.length, int):
-        return _resized_symbolic(x, how, axis)
-    if how.method == "nearest_neighbor":
-        places = _ROUNDINGS[how.nearest](_COORDINATES[how.mode](axis))
-        indices = np.clip(places, 0, axis.size - 1).astype("int64")
-        return op.take(x, const(indices), axis.place)
-    shape = [1] * rank_of(x)
-    shape[axis.place] = axis.length
+def _clipped(elements: Numbers, extent: Numbers) -> Numbers:
+    """Return the elements at the ends of the image in place of those beyond it."""
+    return np.maximum(np.minimum(elements, extent - 1), 0)
+
+
+def _smooth_shares(how: Resampling, axis: Axis, frame: _Frame, beyond: int | Dim) -> Numbers:
+    """Return shares of all elements, and of some beyond the image, in those of the result."""
+    elements = indices(size(axis.size + 2 * beyond), how.dtype) - _size(size(beyond), how.dtype)
+    places = _COORDINATES[how.mode](frame)
+    if isinstance(elements, np.ndarray) and isinstance(places, np.ndarray):
+        shares = _kernel(how, (elements - places[:, None]) / frame.width)
+        return shares / shares.sum(1, keepdims=True)
+    column = Traced(op.expand_dims(_tensor(places, how.dtype), 1))
+    shares = _kernel(how, (elements - column) / frame.width)
+    return shares / Traced(op.sum(shares.value, 1, keepdims=True))
+
+
+def _tensor(numbers: Numbers, dtype: str) -> ir.Value:
+    if isinstance(numbers, Traced):
+        return cast(numbers.value, dtype)
+    return const(np.asarray(numbers).astype(dtype))
+
+
+def _reach(how: Resampling, axis: Axis) -> int | Dim:
+    """Return how far elements count beyond the image, at most."""
+    if how.excludes:
+        return 0
+    support = 1 if how.method == "linear" else 2
+    width: int | Dim = (
+        1 + axis.size // axis.length
+        if axis.scale is None
+        else math.ceil(max(1.0, 1.0 / axis.scale))
+    )
+    return support * width + 1
+
+
+def _matrix(how: Resampling, axis: Axis, frame: _Frame) -> np.ndarray:
+    """Return the share of each element of the image in each of the result, of known sizes."""
+    assert isinstance(axis.length, int) and isinstance(axis.size, int)
+    matrix = np.zeros((axis.length, axis.size))
+    if not how.smooth:
+        for elements, shares in _taps(how, frame):
+            np.add.at(matrix, (np.arange(axis.length), elements.astype("int64")), shares)
+        return matrix
+    beyond = _reach(how, axis)
+    assert isinstance(beyond, int)
+    shares = _smooth_shares(how, axis, frame, beyond)
+    elements = np.clip(np.arange(shares.shape[1]) - beyond, 0, axis.size - 1)
+    np.add.at(matrix.T, elements, shares.T)
+    return matrix
+
+
+def _blended(x: ir.Value, how: Resampling, axis: Axis, frame: _Frame) -> ir.Value:
+    """Return sums of neighbours that the program finds."""
+    dtype, others = x.type.dtype, [i for i in range(rank_of(x)) if i != axis.place]
+    if how.smooth:
+        beyond = _reach(how, axis)
+        shares = _tensor(_smooth_shares(how, axis, frame, beyond), dtype)
+        if not how.excludes:
+            whole = indices(size(axis.size + 2 * beyond), how.dtype)
+            elements = _clipped(whole - _size(size(beyond), how.dtype), frame.size)
+            x = _taken(x, elements, axis.place)
+        return matmul_along(x, op.permute_dims(shares, [1, 0]), axis.place)
     terms = [
-        op.multiply(op.take(x, const(indices), axis.place),
-                    const(shares.reshape(shape), x.type.dtype))
-        for indices, shares in _taps(how, axis)
-    ]  # fmt: skip
+        op.multiply(_taken(x, elements, axis.place), op.expand_dims(_tensor(one, dtype), others))
+        for elements, one in _taps(how, frame)
+    ]
     return functools.reduce(op.add, terms)
 
 
-def _places_of_symbolic_length(how: Resampling, axis: _Axis) -> ir.Value:
-    """Return where the elements of a result of unknown size are in a dimension."""
-    half, one = number(0.5, "float32"), number(1.0, "float32")
-    at = op.astype(op.arange(0, axis.length, 1, "int64"), "float32")
-    size, length = size_tensor(axis.size, "float32"), size_tensor(axis.length, "float32")
-    if how.mode == "align_corners":
-        gaps = op.maximum(op.subtract(length, one), one)
-        return op.divide(op.multiply(at, op.subtract(size, one)), gaps)
-    if how.mode == "asymmetric":
-        return op.divide(op.multiply(at, size), length)
-    if how.mode in ("half_pixel", "pytorch_half_pixel"):
-        middle = op.divide(op.multiply(op.add(at, half), size), length)
-        places = op.subtract(middle, half)
-        if how.mode == "half_pixel":
-            return places
-        return op.where(op.greater(length, one), places, number(0.0, "float32"))
-    raise NotImplementedError(f"expected a result of known size for {how.mode}")
+def _taken(x: ir.Value, elements: Numbers, place: int) -> ir.Value:
+    """Return elements of a dimension by their numbers."""
+    return op.take(x, _tensor(elements, "int64"), place)
 
 
-def _symbolic_places(how: Resampling, axis: _Axis) -> ir.Value:
-    """Return where the elements of the result are in a dimension of unknown size."""
-    if not isinstance(axis.length, int):
-        return _places_of_symbolic_length(how, axis)
-    at = np.arange(axis.length, dtype=np.float32)
-    size, one = size_tensor(axis.size, "float32"), number(1.0, "float32")
-    if how.mode == "align_corners":
-        share = at / max(axis.length - 1, 1)
-        return op.multiply(op.subtract(size, one), const(share.astype("float32")))
-    if how.mode == "asymmetric":
-        return op.multiply(size, const((at / axis.length).astype("float32")))
-    if how.mode in ("half_pixel", "pytorch_half_pixel") and axis.length > 1:
-        middle = ((at + np.float32(0.5)) / axis.length).astype("float32")
-        return op.subtract(op.multiply(size, const(middle)), number(0.5, "float32"))
-    raise NotImplementedError(f"expected dimensions of known size for {how.mode}")
+def resized_along(x: ir.Value, how: Resampling, axis: Axis) -> ir.Value:
+    """Return a tensor with one dimension resized.
 
-
-def _resized_symbolic(x: ir.Value, how: Resampling, axis: _Axis) -> ir.Value:
-    """Return a tensor with one dimension of unknown size resized."""
-    places = _symbolic_places(how, axis)
-    last = op.subtract(size_tensor(axis.size, "float32"), number(1.0, "float32"))
-
-    def element(place: ir.Value) -> ir.Value:
-        inside = op.maximum(op.minimum(place, last), number(0.0, "float32"))
-        return op.take(x, op.astype(inside, "int64"), axis.place)
-
+    Parameters
+    ----------
+    x : mlir.ir.Value
+    how : Resampling
+    axis : Axis
+    """
+    if how.repeats and axis.times and not axis.is_known:
+        return op.repeat(x, axis.times, axis.place) if axis.times > 1 else x
+    frame = _Frame(axis, how)
     if how.method == "nearest_neighbor":
-        if how.nearest == "ceil":
-            return element(op.ceil(op.subtract(places, number(_EPSILON, "float32"))))
-        if how.nearest == "round_prefer_floor":
-            return element(op.ceil(op.subtract(places, number(0.5, "float32"))))
-        # Places before the first element mean it, however they are rounded.
-        shift = _EPSILON if how.nearest == "floor" else 0.5
-        return element(op.floor(op.add(places, number(shift, "float32"))))
-    if how.method == "cubic":
-        raise NotImplementedError("expected dimensions of known size for method cubic")
-    floor = op.floor(places)
-    axes = [i for i in range(rank_of(x)) if i != axis.place]
-    share = cast(op.expand_dims(op.subtract(places, floor), axes), x.type.dtype)
-    first, second = element(floor), element(op.add(floor, number(1.0, "float32")))
-    return op.add(first, op.multiply(op.subtract(second, first), share))
+        nearest = _ROUNDINGS[how.nearest](_COORDINATES[how.mode](frame), how.slack)
+        return _taken(x, _clipped(nearest, frame.size), axis.place)
+    if axis.is_known:
+        return product_along(x, _matrix(how, axis, frame), axis.place)
+    return _blended(x, how, axis, frame)
 
 
-def _cropped(x: ir.Value, how: Resampling, axes: Sequence[_Axis]) -> ir.Value:
-    """Return a result with the elements replaced that are beyond the image."""
+def cropped(x: ir.Value, how: Resampling, axes: Sequence[Axis]) -> ir.Value:
+    """Return a result with the elements replaced that are beyond the image.
+
+    Parameters
+    ----------
+    x : mlir.ir.Value
+    how : Resampling
+        Of the coordinates ``tf_crop_and_resize``.
+    axes : sequence of Axis
+    """
     value = number(how.outside, x.type.dtype)
     for axis in axes:
-        places = _crop(axis)
-        outside = (places < 0) | (places > axis.size - 1)
-        if outside.any():
-            shape = [1] * rank_of(x)
-            shape[axis.place] = axis.length
-            x = op.where(const(outside.reshape(shape)), value, x)
+        frame = _Frame(axis, how)
+        places = _COORDINATES[how.mode](frame)
+        outside = np.logical_or(places < 0, places > frame.size - 1)
+        if isinstance(outside, Traced) or outside.any():
+            others = [i for i in range(rank_of(x)) if i != axis.place]
+            x = op.where(op.expand_dims(_tensor(outside, "bool"), others), value, x)
     return x
+
+
+def scaled_length(extent: int | Dim, scale: float) -> int | Dim:
+    """Return a size times a scale, without what is beyond the point.
+
+    Parameters
+    ----------
+    extent : int or Dim
+    scale : float
+
+    Raises
+    ------
+    NotImplementedError
+        If it has no expression.
+    """
+    if isinstance(extent, int):
+        return math.floor(extent * scale)
+    quotient = fractions.Fraction(scale)
+    if quotient.denominator > _LARGEST_DIVISOR:
+        raise NotImplementedError(
+            f"expected scales that are quotients of small numbers for a dimension {extent}, but "
+            f"got {scale}: give sizes, or known dimensions"
+        )
+    return size(extent * quotient.numerator // quotient.denominator)
 
 
 def resized(
     x: ir.Value, sizes: Sequence[Any], how: Resampling, roi: Sequence[float] | None = None,
     dtype: str | None = None,
 ) -> ir.Value:  # fmt: skip
-    """Return images of other sizes.
+    """Return images of other sizes, as TVM's operators do.
 
     Parameters
     ----------
@@ -285,17 +431,12 @@ def resized(
         The begins of a part of the image, then its ends, for ``tf_crop_and_resize``.
     dtype : str, optional
         The data type of the result, by default that of `x`; integers are rounded towards zero.
-
-    Raises
-    ------
-    NotImplementedError
-        If a dimension has to be known.
     """
     count = len(sizes)
     edges = list(roi) if roi else [0.0] * count + [1.0] * count
     axes = [
-        _Axis(2 + i, size, sizes[i], (float(edges[i]), float(edges[i + count])))
-        for i, size in enumerate(shape_of(x)[2:])
+        Axis(2 + i, extent, sizes[i], roi=(float(edges[i]), float(edges[i + count])))
+        for i, extent in enumerate(shape_of(x)[2:])
     ]
     for axis in axes:
         if isinstance(axis.length, int) and axis.length < 1 and not same(axis.size, axis.length):
@@ -306,7 +447,7 @@ def resized(
         result = cast(x, "float32")
     for axis in axes:
         if crops or how.mode == "tf_half_pixel_for_nn" or not same(axis.size, axis.length):
-            result = _resized(result, how, axis)
+            result = resized_along(result, how, axis)
     if crops:
-        result = _cropped(result, how, axes)
+        result = cropped(result, how, axes)
     return cast(result, dtype or x.type.dtype)

@@ -216,7 +216,21 @@ def product_along(x: ir.Value, matrix: np.ndarray, axis: int) -> ir.Value:
     cost = 20 if axis == last else 6
     if 0 < width <= _MOST_TERMS and width * cost <= matrix.shape[1]:
         return _sum_of_bands(x, matrix, axis, begins, width)
-    weights = const(np.ascontiguousarray(matrix.T), x.type.dtype)
+    return matmul_along(x, const(np.ascontiguousarray(matrix.T), x.type.dtype), axis)
+
+
+def matmul_along(x: ir.Value, weights: ir.Value, axis: int) -> ir.Value:
+    """Return the product of one dimension of a tensor with a matrix.
+
+    Parameters
+    ----------
+    x : mlir.ir.Value
+    weights : mlir.ir.Value
+        Of the dimensions (elements of `x`, elements of the result).
+    axis : int
+        Counted from the begin.
+    """
+    last = rank_of(x) - 1
     if axis == last:
         return op.matmul(x, weights)
     order = [*range(last + 1)]

@@ -248,8 +248,6 @@ REFUSED = {
                  "expected rounding_method round"),
     "size": ("image.resize2d", {"size": [2, 2, 2]}, ValueError, "size of 1 or 2 numbers"),
     "rank": ("image.resize3d", {"size": [2, 2, 2]}, ValueError, "layout NCDHW, but got rank 4"),
-    "cubic": ("image.resize2d", {"size": [2, 2], "method": "cubic"}, NotImplementedError,
-              "dimensions of known size for method cubic"),
 }  # fmt: skip
 
 

@@ -225,7 +225,13 @@ class Pyramid(nn.Module):
             F.interpolate(x, size=size, mode="nearest-exact"),
             F.interpolate(x[:, :, 0], size=y.shape[-1], mode="linear"),
             F.interpolate(x, size=(3, y.shape[-1]), mode="bilinear"),
-        ]
+            F.interpolate(x, size=size, mode="bicubic"),
+            F.interpolate(x, size=size, mode="bicubic", align_corners=True),
+            F.interpolate(x, size=size, mode="bilinear", antialias=True),
+            F.interpolate(x, size=size, mode="bicubic", antialias=True),
+            *(F.interpolate(x, scale_factor=1.5, mode=mode)
+              for mode in ("nearest", "nearest-exact", "bilinear", "bicubic")),
+        ]  # fmt: skip
 
 
 def test_resizing_to_sizes_that_are_not_known(exec_mode: str) -> None:

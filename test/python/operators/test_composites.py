@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -46,46 +47,50 @@ RESIZES = [
 
 @pytest.mark.parametrize(("method", "mode", "torch_mode", "corners"), RESIZES)
 @pytest.mark.parametrize("size", [(5, 7), (10, 14), (3, 4), (1, 1), (9, 2)])
-def test_resize2d(run, method, mode, torch_mode, corners, size):
+@pytest.mark.parametrize("dims", [(5, 7), ("h", "w")])
+def test_resize2d(run, method, mode, torch_mode, corners, size, dims):
     x = floats(2, 3, 5, 7)
     result = run(
         lambda x: op.image.resize2d(
             x, size, method=method, coordinate_transformation_mode=mode, rounding_method="floor"
         ),
         x,
-        shapes=[("n", 3, 5, 7)],
+        shapes=[("n", 3, *dims)],
     )
     expected = F.interpolate(torch.from_numpy(x), size, mode=torch_mode, align_corners=corners)
     close(result, expected, 1e-4)
 
 
-@pytest.mark.parametrize("mode", ["half_pixel", "align_corners", "asymmetric"])
-@pytest.mark.parametrize("method", ["linear", "nearest_neighbor"])
-def test_resize2d_of_symbolic_sizes(load, write, tensor, method, mode):
+SYMBOLIC_RESIZES = [
+    *itertools.product(
+        ("nearest_neighbor", "linear", "cubic"),
+        (
+            "half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel",
+            "tf_half_pixel_for_nn", "tf_crop_and_resize",
+        ),
+        (0,),
+    ),
+    ("cubic", "half_pixel", 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("method", "mode", "excludes"), SYMBOLIC_RESIZES)
+def test_resize2d_of_symbolic_sizes(load, write, tensor, method, mode, excludes):
     params = [
         tensor(("n", 2, "h", "w"), name="x"),
         relax.Var("size", relax.ShapeStructInfo(("p", "q"))),
     ]
-    main = load(
-        write(
-            lambda x, size: op.image.resize2d(
-                x, size, method=method, coordinate_transformation_mode=mode,
-                rounding_method="round_prefer_floor",
-            ),
-            *params,
-        )
-    )  # fmt: skip
+
+    def resize(x, size):
+        return op.image.resize2d(
+            x, size, [0.2, -0.1, 0.8, 1.1], method=method, coordinate_transformation_mode=mode,
+            rounding_method="round_prefer_floor", cubic_exclude=excludes, extrapolation_value=3.0,
+        )  # fmt: skip
+
+    main = load(write(resize, *params))
     for height, width, p, q in ((5, 7, 10, 3), (5, 7, 5, 7), (1, 1, 4, 2), (4, 6, 1, 1)):
         x = floats(2, 2, height, width)
-        known = load(
-            write(
-                lambda x, p=p, q=q: op.image.resize2d(
-                    x, (p, q), method=method, coordinate_transformation_mode=mode,
-                    rounding_method="round_prefer_floor",
-                ),
-                tensor(x.shape, name="x"),
-            )
-        )  # fmt: skip
+        known = load(write(lambda x, p=p, q=q: resize(x, (p, q)), tensor(x.shape, name="x")))
         close(main(x, tvm_ffi.Shape((p, q))), known(x), 1e-4)
 
 

@@ -79,22 +79,19 @@ def _upsampled(attrs: SimpleNamespace, x: ir.Value, mode: str, count: int) -> ir
     if method.startswith(("bi", "tri")):
         method = method.removeprefix("bi").removeprefix("tri")
     how = Resampling(method, mode)
-    repeats = how.method == "nearest_neighbor" and mode == "asymmetric"
     sizes: list[Any] = []
-    for axis, (dim, scale) in enumerate(zip(shape_of(images)[2:], scales, strict=True), 2):
+    for dim, scale in zip(shape_of(images)[2:], scales, strict=True):
         if isinstance(scale, ir.Value):
             wide = op.multiply(size_tensor(dim, "float32"), scale)
             wide = op.floor(op.add(wide, number(0.5, "float32")))
             sizes.append(size_of(op.astype(wide, "int64"), "a size"))
         elif isinstance(dim, int):
             sizes.append(math.floor(dim * scale + 0.5))
-        elif scale.is_integer() and repeats:
-            images = op.repeat(images, int(scale), axis)
-            sizes.append(shape_of(images)[axis])
+        elif scale.is_integer():
+            sizes.append(dim * int(scale))
         else:
             raise NotImplementedError(
-                f"expected a dimension of known size for method {attrs.method} and scale {scale}, "
-                f"but got {dim}"
+                f"expected a dimension of known size for scale {scale}, but got {dim}"
             )
     return packed(resized(images, sizes, how), letters, attrs.layout)
 
