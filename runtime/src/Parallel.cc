@@ -196,9 +196,10 @@ struct Loop {
   int32_t run(int64_t chunk) const {
     return body(context, begin(chunk), begin(chunk + 1));
   }
-  // The first chunks have one iteration more where they are not equal.
+  // Chunks that have one iteration more are spread over all of them, so that
+  // lanes have as many.
   int64_t begin(int64_t chunk) const {
-    return size / numChunks * chunk + std::min(chunk, size % numChunks);
+    return size / numChunks * chunk + size % numChunks * chunk / numChunks;
   }
 };
 
@@ -473,7 +474,12 @@ int32_t relax_parallel_for(relax_parallel_body body, void *context,
       static_cast<int32_t>(std::min<int64_t>(getThreadCount(), most));
   if (count == 1)
     return body(context, 0, size);
-  Loop loop = {body, context, size, std::min(most, count * kChunksOfThread)};
+  int64_t numChunks = std::min(most, count * kChunksOfThread);
+  // Lanes of as many chunks are equal; single iterations are shared as they
+  // end.
+  if (numChunks < size)
+    numChunks -= numChunks % count;
+  Loop loop = {body, context, size, numChunks};
   int32_t status = 0;
   if (!isInLoop)
     if (ThreadPool *pool = getThreadPool())
