@@ -406,35 +406,6 @@ void MatmulEmitter::emitTile(IndexBuilder &b, const Task &task,
   });
 }
 
-/// The numbers of rows or columns that tiles have along a dimension, in whole
-/// units and ascending. Of a known dimension only the last tile may be smaller.
-static SmallVector<int64_t> getTileSizes(Value dimension, int64_t whole,
-                                         int64_t unit) {
-  SmallVector<int64_t> sizes;
-  if (std::optional<int64_t> size = getConstantIntValue(dimension))
-    sizes.push_back(llvm::alignTo(*size % whole, unit));
-  else
-    for (int64_t size = unit; size < whole; size += unit)
-      sizes.push_back(size);
-  llvm::erase(sizes, 0);
-  if (!llvm::is_contained(sizes, whole))
-    sizes.push_back(whole);
-  return sizes;
-}
-
-/// Emits code for each of some sizes; the first one that is large enough runs.
-static void
-branchBySize(IndexBuilder &b, Value size, ArrayRef<int64_t> sizes,
-             llvm::function_ref<void(IndexBuilder &, int64_t)> emit) {
-  if (sizes.size() == 1)
-    return emit(b, sizes[0]);
-  b.branch(
-      b.isAtMost(size, sizes[0]), [&](IndexBuilder &b) { emit(b, sizes[0]); },
-      [&](IndexBuilder &b) {
-        branchBySize(b, size, sizes.drop_front(), emit);
-      });
-}
-
 /// Adds products of two panels to the sums of a tile, as many rows and vectors
 /// as the result has.
 void MatmulEmitter::emitPackedTile(IndexBuilder &b, const Panels &panels,

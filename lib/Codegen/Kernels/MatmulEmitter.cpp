@@ -174,6 +174,32 @@ Value MatmulEmitter::add(IndexBuilder &b, Value lhs, Value rhs) {
 // Tiles
 //===----------------------------------------------------------------------===//
 
+SmallVector<int64_t> mlir::relax::getTileSizes(Value dimension, int64_t whole,
+                                               int64_t unit) {
+  SmallVector<int64_t> sizes;
+  if (std::optional<int64_t> size = getConstantIntValue(dimension))
+    sizes.push_back(llvm::alignTo(*size % whole, unit));
+  else
+    for (int64_t size = unit; size < whole; size += unit)
+      sizes.push_back(size);
+  llvm::erase(sizes, 0);
+  if (!llvm::is_contained(sizes, whole))
+    sizes.push_back(whole);
+  return sizes;
+}
+
+void mlir::relax::branchBySize(
+    IndexBuilder &b, Value size, ArrayRef<int64_t> sizes,
+    llvm::function_ref<void(IndexBuilder &, int64_t)> emit) {
+  if (sizes.size() == 1)
+    return emit(b, sizes[0]);
+  b.branch(
+      b.isAtMost(size, sizes[0]), [&](IndexBuilder &b) { emit(b, sizes[0]); },
+      [&](IndexBuilder &b) {
+        branchBySize(b, size, sizes.drop_front(), emit);
+      });
+}
+
 /// The sums of rows x vectors over the depth, row by row.
 SmallVector<Value> MatmulEmitter::computeTile(IndexBuilder &b, int64_t rows,
                                               int64_t vectors, Value depth,

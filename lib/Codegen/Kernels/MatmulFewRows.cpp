@@ -152,31 +152,40 @@ void MatmulEmitter::emitDirect(IndexBuilder &b, int64_t rows, int64_t vectors) {
     // One row more for what sums have too much.
     int64_t tileRows = rows + (hasPanels && movesLhs());
     Value panel = hasPanels ? b.mul(batch, left.rowStride) : Value();
-    SmallVector<Value> sums = computeTile(
-        b, tileRows, vectors, steps,
-        [&](IndexBuilder &b, int64_t i, const Step &k) -> Value {
-          if (i == rows)
-            return words->getOffset(b, vectorType);
-          if (hasPanels)
-            return loadStep(b, left, b.add(b.add(panel, k, rows), i));
-          Value offset = b.add(rowOffsets[i], k, lhs.columnStride);
-          return loadScalar(b, lhs, offset);
-        },
-        [&](IndexBuilder &b, int64_t j, const Step &k) {
-          if (problem.isPacked)
-            return loadPanel(b, rhs, b.add(columnOffsets[j], k, width));
-          Value offset = b.add(columnOffsets[j], k, rhs.rowStride);
-          return loadVector(b, rhs, offset, masks[j]);
-        },
-        hasPanels ? &MatmulEmitter::multiplyAddWords
-                  : &MatmulEmitter::multiplyAdd);
     Value scratch = makeScratch(b, b.index(rows * width));
-    for (int64_t i = 0; i < rows * vectors; ++i) {
-      Value sum = sums[i];
-      if (tileRows > rows)
-        sum = arith::SubIOp::create(b, sum, sums[rows * vectors + i % vectors]);
-      storeSums(b, sum, scratch, b.index(i * lanes));
-    }
+    auto compute = [&](IndexBuilder &b, int64_t columns) {
+      int64_t vectors = columns / lanes;
+      SmallVector<Value> sums = computeTile(
+          b, tileRows, vectors, steps,
+          [&](IndexBuilder &b, int64_t i, const Step &k) -> Value {
+            if (i == rows)
+              return words->getOffset(b, vectorType);
+            if (hasPanels)
+              return loadStep(b, left, b.add(b.add(panel, k, rows), i));
+            Value offset = b.add(rowOffsets[i], k, lhs.columnStride);
+            return loadScalar(b, lhs, offset);
+          },
+          [&](IndexBuilder &b, int64_t j, const Step &k) {
+            if (problem.isPacked)
+              return loadPanel(b, rhs, b.add(columnOffsets[j], k, width));
+            Value offset = b.add(columnOffsets[j], k, rhs.rowStride);
+            return loadVector(b, rhs, offset, masks[j]);
+          },
+          hasPanels ? &MatmulEmitter::multiplyAddWords
+                    : &MatmulEmitter::multiplyAdd);
+      for (int64_t index = 0; index < rows * vectors; ++index) {
+        int64_t i = index / vectors, j = index % vectors;
+        Value sum = sums[index];
+        if (tileRows > rows)
+          sum = arith::SubIOp::create(b, sum, sums[rows * vectors + j]);
+        storeSums(b, sum, scratch, b.index(i * width + j * lanes));
+      }
+    };
+    // Code for each number of vectors that there may be would be much.
+    SmallVector<int64_t> sizes = {width};
+    if (getConstantIntValue(problem.n))
+      sizes = getTileSizes(problem.n, width, lanes);
+    branchBySize(b, columns, sizes, compute);
     finishTile(b, {batch, b.index(0), column, problem.m, columns}, width,
                scratch, b.index(0));
   });

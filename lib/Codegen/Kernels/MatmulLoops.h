@@ -40,6 +40,14 @@ struct CodeTile {
 Value broadcastElement(IndexBuilder &b, VectorType type, Value base,
                        Value offset);
 
+/// The numbers of rows or columns that tiles have along a dimension, in whole
+/// units and ascending. Of a known dimension only the last tile may be smaller.
+SmallVector<int64_t> getTileSizes(Value dimension, int64_t whole, int64_t unit);
+
+/// Emits code for each of some sizes; the first one that is large enough runs.
+void branchBySize(IndexBuilder &b, Value size, ArrayRef<int64_t> sizes,
+                  llvm::function_ref<void(IndexBuilder &, int64_t)> emit);
+
 /// Emits the loops of one problem.
 class MatmulEmitter {
 public:
