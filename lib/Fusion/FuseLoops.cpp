@@ -156,29 +156,62 @@ static bool mayGoIntoReaders(linalg::GenericOp producer) {
   return reader != nullptr;
 }
 
-/// Puts `producer` into one of those that read it.
+/// The first one of those that read what `producer` makes.
+static OpOperand &getFirstReader(linalg::GenericOp producer) {
+  OpOperand *first = nullptr;
+  for (OpOperand &use : producer->getUses())
+    if (!first || use.getOwner()->isBeforeInBlock(first->getOwner()))
+      first = &use;
+  return *first;
+}
+
+/// Whether the first reader of what `producer` makes, which is used elsewhere
+/// too, may compute it and write both.
+static bool mayShareLoops(linalg::GenericOp producer) {
+  if (producer->use_empty() || !producer.isAllParallelLoops() ||
+      llvm::any_of(producer.getDpsInitsMutable(), [&](OpOperand &init) {
+        return producer.payloadUsesValueFromOperand(&init) ||
+               !producer.getMatchingIndexingMap(&init).isIdentity();
+      }))
+    return false;
+  OpOperand &use = getFirstReader(producer);
+  auto reader = dyn_cast<linalg::GenericOp>(use.getOwner());
+  return reader && reader.isAllParallelLoops() && reader.isDpsInput(&use) &&
+         reader.getMatchingIndexingMap(&use).isIdentity() &&
+         linalg::areElementwiseOpsFusable(&use) &&
+         llvm::count_if(reader->getOperands(), [&](Value operand) {
+           return operand.getDefiningOp() == producer;
+         }) == 1;
+}
+
+/// Puts `producer` into the first one of those that read it.
 static LogicalResult fuseIntoReader(RewriterBase &rewriter,
                                     linalg::GenericOp producer) {
-  OpOperand &use = *producer->use_begin();
+  OpOperand &use = getFirstReader(producer);
   auto reader = cast<linalg::GenericOp>(use.getOwner());
   rewriter.setInsertionPoint(reader);
   FailureOr<linalg::ElementwiseOpFusionResult> fused =
       linalg::fuseElementwiseOps(rewriter, &use);
   if (failed(fused))
     return failure();
-  for (Value result : reader->getResults())
-    if (Value replacement = fused->replacements.lookup(result))
-      rewriter.replaceAllUsesWith(result, replacement);
+  for (auto [result, replacement] : fused->replacements)
+    rewriter.replaceAllUsesWith(result, replacement);
   rewriter.eraseOp(reader);
   return success();
 }
 
 /// The first operation of `body` that may go into what reads it; null where
-/// there is none.
+/// there is none. Loops are shared last, where the kernel has several results:
+/// from the end, so that no operation reads two results of one before it.
 static linalg::GenericOp findProducer(Block &body) {
   for (auto producer : body.getOps<linalg::GenericOp>())
     if (mayGoIntoReaders(producer))
       return producer;
+  if (body.getTerminator()->getNumOperands() > 1)
+    for (Operation &op : llvm::reverse(body))
+      if (auto producer = dyn_cast<linalg::GenericOp>(op);
+          producer && mayShareLoops(producer))
+        return producer;
   return {};
 }
 

@@ -11,7 +11,8 @@
 // a node is the first one that all of its results flow into. A node and
 // everything between it and its post-dominator may become one kernel: only the
 // results of the post-dominator are used outside. Groups only grow, along the
-// tree of post-dominators.
+// tree of post-dominators. At last, loops over the same elements are joined
+// whose results are used outside, too: one nest writes several results.
 //
 // Whether a set of nodes is worth one kernel (`isWorthIt`):
 //
@@ -107,6 +108,8 @@ private:
   unsigned findCommon(unsigned lhs, unsigned rhs) const;
   Group collectPath(unsigned node) const;
   bool tryToMerge(unsigned number);
+  bool shareLoops(unsigned number);
+  void setGroup(const Group &group);
   void moveConversion(unsigned number);
   bool widensElements(unsigned number, const Group &group) const;
   bool isAnchor(unsigned number) const;
@@ -121,6 +124,8 @@ private:
   bool readsSlice(const Group &group) const;
   bool followsCollapsed(const Group &group) const;
   bool becomesLoops(const Group &group) const;
+  bool isOneNest(const Group &group) const;
+  bool mayMoveToEnd(const Group &group) const;
   bool isReadOnce(const Edge &edge) const;
   SmallVector<Edge> getInnerEdges(const Group &group) const;
 
@@ -509,6 +514,35 @@ bool Partitioner::becomesLoops(const Group &group) const {
   });
 }
 
+/// Loops over the same elements, which one nest computes whatever results of
+/// them are used outside.
+bool Partitioner::isOneNest(const Group &group) const {
+  if (group.size() > maxCalls)
+    return false;
+  for (unsigned member : group) {
+    const KernelFacts *facts = nodes[member].facts;
+    if (!facts || !facts->elementwise || facts->hasReduction ||
+        facts->pattern > OpPattern::Broadcast ||
+        nodes[member].segment != nodes[group.front()].segment)
+      return false;
+  }
+  return isUniform(group) &&
+         llvm::all_of(getInnerEdges(group), [&](const Edge &edge) {
+           return isReadInOrder(*nodes[edge.to].facts, edge.param);
+         });
+}
+
+/// Whether nothing outside of a group reads its results before its last node,
+/// where all of it is computed.
+bool Partitioner::mayMoveToEnd(const Group &group) const {
+  unsigned last = *llvm::max_element(group);
+  return llvm::all_of(group, [&](unsigned member) {
+    return llvm::all_of(nodes[member].users, [&](unsigned user) {
+      return user > last || group.contains(user);
+    });
+  });
+}
+
 /// A slice, and loops that read it element by element.
 bool Partitioner::readsSlice(const Group &group) const {
   SmallVector<Edge> edges = getInnerEdges(group);
@@ -581,6 +615,9 @@ LogicalResult Partitioner::run() {
   for (unsigned number = 0, end = nodes.size(); number < end; ++number)
     if (!isAnchor(number))
       tryToMerge(number);
+  for (unsigned number = 0, end = nodes.size(); number < end; ++number)
+    while (shareLoops(number))
+      ;
   return success();
 }
 
@@ -602,23 +639,20 @@ bool Partitioner::widensElements(unsigned number, const Group &group) const {
 /// Moves the last node of the group of a product to the group that reads it, if
 /// it makes elements wider.
 void Partitioner::moveConversion(unsigned number) {
-  Group rest = *groups[number];
-  unsigned last = *llvm::max_element(rest);
+  const Group &group = *groups[number];
+  unsigned last = *llvm::max_element(group);
   unsigned user = nodes[last].postDominator;
   if (isAnchor(last) || user == last || nodes[last].users.size() != 1 ||
-      !nodes[user].facts || !widensElements(last, rest))
+      !nodes[user].facts || !widensElements(last, group))
     return;
+  Group rest = group;
   rest.remove(last);
   Group taken = *groups[user];
   taken.insert(last);
   if (!isWorthIt(rest) || !isWorthIt(taken))
     return;
-  auto left = std::make_shared<Group>(std::move(rest));
-  for (unsigned member : *left)
-    groups[member] = left;
-  auto shared = std::make_shared<Group>(std::move(taken));
-  for (unsigned member : *shared)
-    groups[member] = shared;
+  setGroup(rest);
+  setGroup(taken);
 }
 
 bool Partitioner::isAnchor(unsigned number) const {
@@ -636,10 +670,31 @@ bool Partitioner::tryToMerge(unsigned number) {
   Group merged = collectPath(number);
   if (!isWorthIt(merged))
     return false;
-  auto shared = std::make_shared<Group>(std::move(merged));
+  setGroup(merged);
+  return true;
+}
+
+/// Joins the group of a node, whose result is used elsewhere too, with that of
+/// the first node outside that reads it.
+bool Partitioner::shareLoops(unsigned number) {
+  Group merged = *groups[number];
+  unsigned reader = ~0u;
+  for (unsigned user : nodes[number].users)
+    if (!merged.contains(user))
+      reader = std::min(reader, user);
+  if (reader == ~0u)
+    return false;
+  merged.insert_range(*groups[reader]);
+  if (!isOneNest(merged) || !mayMoveToEnd(merged))
+    return false;
+  setGroup(merged);
+  return true;
+}
+
+void Partitioner::setGroup(const Group &group) {
+  auto shared = std::make_shared<Group>(group.begin(), group.end());
   for (unsigned member : *shared)
     groups[member] = shared;
-  return true;
 }
 
 SmallVector<FusionGroup> Partitioner::getGroups() {

@@ -36,8 +36,8 @@ private:
   llvm::DenseMap<Operation *, std::unique_ptr<KernelFacts>> facts;
 };
 
-/// Calls that become one kernel. Nothing but the result of the last one is used
-/// outside.
+/// Calls that become one kernel, in the place of the last one: what others are
+/// used for outside comes later.
 struct FusionGroup {
   /// The other calls and what takes fields of their results, in order.
   SmallVector<Operation *> ops;

@@ -138,13 +138,15 @@ relax.func @cheap(%x: !x, %p: !p) -> !x {
 
 // -----
 
-// All paths from %1 lead to the sum; %4 is used outside.
+// All paths from %1 lead to the sum; %4 is used outside, too, so the kernel has
+// two results.
 !x = !relax.tensor<[n], f32>
 !t = !relax.tuple<!x, !x>
 
 // CHECK-LABEL: relax.func @diamond
-// CHECK: %[[A:.*]] = relax.call @fused_exp_sin_cos_add(%x)
-// CHECK-NEXT: %[[B:.*]] = relax.call_tir @negative(%[[A]])
+// CHECK: %[[T:.*]] = relax.call @fused_exp_sin_cos_add_negative(%x)
+// CHECK-NEXT: %[[A:.*]] = relax.get_item %[[T]][0]
+// CHECK-NEXT: %[[B:.*]] = relax.get_item %[[T]][1]
 // CHECK-NEXT: relax.output %[[A]], %[[B]]
 relax.func @diamond(%x: !x) -> !t {
   %a, %b = relax.dataflow -> !x, !x {
@@ -157,6 +159,23 @@ relax.func @diamond(%x: !x) -> !t {
   }
   %t = relax.tuple %a, %b : !x, !x
   relax.return %t : !t
+}
+
+// A scan reads %1 before the sum is there.
+// CHECK-LABEL: relax.func @read_before_the_end
+// CHECK: %[[A:.*]] = relax.call_tir @exp(%x)
+// CHECK-NEXT: %[[B:.*]] = relax.call_tir @cumsum(%[[A]])
+// CHECK-NEXT: %[[C:.*]] = relax.call @fused_negative_add(%[[A]], %[[B]])
+// CHECK-NEXT: relax.output %[[C]]
+relax.func @read_before_the_end(%x: !x) -> !x {
+  %0 = relax.dataflow -> !x {
+    %1 = relax.exp %x : (!x) -> !x
+    %2 = relax.negative %1 : (!x) -> !x
+    %3 = relax.cumsum %1 {axis = 0 : i64} : (!x) -> !x
+    %4 = relax.add %2, %3 : (!x, !x) -> !x
+    relax.output %4 : !x
+  }
+  relax.return %0 : !x
 }
 
 // -----

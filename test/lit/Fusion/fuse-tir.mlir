@@ -31,6 +31,49 @@ relax.func @chain(%x: !x, %y: !relax.tensor<[8], f32>) -> !x {
 
 // -----
 
+// Loops that write two results read their inputs once.
+!x = !relax.tensor<[n, 8], f32>
+
+// CHECK: func.func private @fused_add_exp_multiply(%[[X:.*]]: tensor<?x8xf32>, %[[Y:.*]]: tensor<?x8xf32>, %[[P:.*]]: tensor<?x8xf32>, %[[Q:.*]]: tensor<?x8xf32>)
+// CHECK-NEXT: %[[R:.*]]:2 = linalg.generic
+// CHECK-SAME: ins(%[[X]], %[[Y]] : {{.*}} outs(%[[P]], %[[Q]] :
+// CHECK-NEXT: ^bb0(%[[A:.*]]: f32, %[[B:.*]]: f32, %{{.*}}: f32, %{{.*}}: f32):
+// CHECK-NEXT: %[[C:.*]] = arith.addf %[[A]], %[[B]]
+// CHECK-NEXT: %[[D:.*]] = math.exp %[[C]]
+// CHECK-NEXT: %[[E:.*]] = arith.mulf %[[D]], %[[B]]
+// CHECK-NEXT: linalg.yield %[[C]], %[[E]]
+// CHECK: return %[[R]]#0, %[[R]]#1
+// CHECK-NOT: func.func
+relax.func @two_results(%x: !x, %y: !x) -> !relax.tuple<!x, !x> {
+  %0:2 = relax.dataflow -> !x, !x {
+    %1 = relax.add %x, %y : (!x, !x) -> !x
+    %2 = relax.exp %1 : (!x) -> !x
+    %3 = relax.multiply %2, %y : (!x, !x) -> !x
+    relax.output %1, %3 : !x, !x
+  }
+  %t = relax.tuple %0#0, %0#1 : !x, !x
+  relax.return %t : !relax.tuple<!x, !x>
+}
+
+// Of four kernels, each of which others read, all become one nest.
+// CHECK: func.func private @fused_exp_sigmoid_multiply_add(
+// CHECK: %[[R:.*]]:3 = linalg.generic
+// CHECK-NOT: linalg.generic
+// CHECK: return %[[R]]#{{[0-2]}}, %[[R]]#{{[0-2]}}, %[[R]]#{{[0-2]}}
+relax.func @three_results(%x: !x) -> !relax.tuple<!x, !x, !x> {
+  %0:3 = relax.dataflow -> !x, !x, !x {
+    %1 = relax.exp %x : (!x) -> !x
+    %2 = relax.sigmoid %1 : (!x) -> !x
+    %3 = relax.multiply %1, %2 : (!x, !x) -> !x
+    %4 = relax.add %3, %2 : (!x, !x) -> !x
+    relax.output %1, %3, %4 : !x, !x, !x
+  }
+  %t = relax.tuple %0#0, %0#1, %0#2 : !x, !x, !x
+  relax.return %t : !relax.tuple<!x, !x, !x>
+}
+
+// -----
+
 // The product keeps its form, and what follows updates it where it lies.
 !x = !relax.tensor<[n, 8], f32>
 !w = !relax.tensor<[8, 8], f32>

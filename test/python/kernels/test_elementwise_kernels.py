@@ -8,7 +8,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from kernel_programs import random, run
+from kernel_programs import classes, compile_function, random, run, write
 from relax_mlir.op import (
     add,
     astype,
@@ -25,6 +25,7 @@ from relax_mlir.op import (
     sigmoid,
     where,
 )
+from relax_mlir.op import tuple as tuple_of
 from relax_mlir.op.nn import relu
 
 SIZES = st.sampled_from([0, 1, 2, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 130])
@@ -204,3 +205,46 @@ def test_sums_of_one_element(
 def test_a_width_that_no_vector_has(bits: int) -> None:
     with pytest.raises(ValueError, match="expected vector_bits, one of 0, 128, 256"):
         run(relu, (("n",),), "compiled", random(3), vector_bits=bits)
+
+
+def update(x: Any, y: Any) -> Any:
+    moment = add(multiply(x, y), y)
+    scale = sigmoid(moment)
+    return tuple_of(moment, maximum(x, scale), multiply(scale, x))
+
+
+@pytest.mark.parametrize("bits", [0, 128])
+@FEW
+@given(n=SIZES, m=SIZES)
+def test_one_kernel_has_several_results(exec_mode: str, bits: int, n: int, m: int) -> None:
+    x, y = random(n, m), random(m)
+    wide = x.astype("float64")
+    scale = 1 / (1 + np.exp(-(wide * y + y)))
+    program = compile_function(
+        update, ((("n", "m"), "float32"), (("m",), "float32")), exec_mode, vector_bits=bits
+    )
+    wanted = [wide * y + y, np.maximum(wide, scale), scale * wide]
+    for one, other in zip(program(x, y), wanted, strict=True):
+        np.testing.assert_allclose(np.from_dlpack(one), other, rtol=3e-6, atol=1e-6)
+
+
+def compared(x: Any, y: Any) -> Any:
+    total = add(x, y)
+    return tuple_of(total, less(total, y), astype(total, "int32"))
+
+
+@FEW
+@given(n=SIZES, m=SIZES)
+def test_several_results_of_other_types(exec_mode: str, n: int, m: int) -> None:
+    x, y = random(n, m), random(m)
+    types = ((("n", "m"), "float32"), (("m",), "float32"))
+    results = compile_function(compared, types, exec_mode)(x, y)
+    wanted = [x + y, x + y < y, (x + y).astype("int32")]
+    for one, other in zip(results, wanted, strict=True):
+        np.testing.assert_array_equal(np.from_dlpack(one), other)
+
+
+@pytest.mark.parametrize("function", [update, compared])
+def test_several_results_are_of_one_kernel(function: Any) -> None:
+    mod = write(function, ((("n", "m"), "float32"), (("m",), "float32")))
+    assert len(classes(mod.get())) == 1

@@ -132,7 +132,7 @@ def test_a_step_is_a_product_and_the_cell(tmp_path):
     products = [name for name in calls if "matmul" in name]
     assert len(products) == 4 and sum("split" in name for name in products) == 3, calls
     others = [name for name in calls if "matmul" not in name and "slice" not in name]
-    assert len(others) == 3 * 2 + 1, calls  # and the stack of outputs
+    assert len(others) == 3 + 1, calls  # and the stack of outputs
 
 
 def test_tvmscript_has_them():
