@@ -152,9 +152,11 @@ void MatmulEmitter::emitDirect(IndexBuilder &b, int64_t rows, int64_t vectors) {
     // One row more for what sums have too much.
     int64_t tileRows = rows + (hasPanels && movesLhs());
     Value panel = hasPanels ? b.mul(batch, left.rowStride) : Value();
-    Value scratch = makeScratch(b, b.index(rows * width));
-    auto compute = [&](IndexBuilder &b, int64_t columns) {
-      int64_t vectors = columns / lanes;
+    // One row is finished in registers.
+    bool isRow = rows == 1;
+    Value scratch = isRow ? Value() : makeScratch(b, b.index(rows * width));
+    auto compute = [&](IndexBuilder &b, int64_t count) {
+      int64_t vectors = count / lanes;
       SmallVector<Value> sums = computeTile(
           b, tileRows, vectors, steps,
           [&](IndexBuilder &b, int64_t i, const Step &k) -> Value {
@@ -178,7 +180,17 @@ void MatmulEmitter::emitDirect(IndexBuilder &b, int64_t rows, int64_t vectors) {
         Value sum = sums[index];
         if (tileRows > rows)
           sum = arith::SubIOp::create(b, sum, sums[rows * vectors + j]);
-        storeSums(b, sum, scratch, b.index(i * width + j * lanes));
+        Value begin = b.index(j * lanes);
+        auto finish = [&](IndexBuilder &b) {
+          problem.finish(b, sum,
+                         {batch, b.index(0), b.add(column, begin), masks[j]});
+        };
+        if (!isRow)
+          storeSums(b, sum, scratch, b.index(i * width + j * lanes));
+        else if (j == 0)
+          finish(b);
+        else
+          b.branch(b.isBelow(begin, columns), finish);
       }
     };
     // Code for each number of vectors that there may be would be much.
@@ -186,8 +198,9 @@ void MatmulEmitter::emitDirect(IndexBuilder &b, int64_t rows, int64_t vectors) {
     if (getConstantIntValue(problem.n))
       sizes = getTileSizes(problem.n, width, lanes);
     branchBySize(b, columns, sizes, compute);
-    finishTile(b, {batch, b.index(0), column, problem.m, columns}, width,
-               scratch, b.index(0));
+    if (!isRow)
+      finishTile(b, {batch, b.index(0), column, problem.m, columns}, width,
+                 scratch, b.index(0));
   });
 }
 

@@ -228,7 +228,7 @@ def test_one_kernel_has_several_results(exec_mode: str, bits: int, n: int, m: in
         np.testing.assert_allclose(np.from_dlpack(one), other, rtol=3e-6, atol=1e-6)
 
 
-def compared(x: Any, y: Any) -> Any:
+def compare_and_convert(x: Any, y: Any) -> Any:
     total = add(x, y)
     return tuple_of(total, less(total, y), astype(total, "int32"))
 
@@ -238,13 +238,13 @@ def compared(x: Any, y: Any) -> Any:
 def test_several_results_of_other_types(exec_mode: str, n: int, m: int) -> None:
     x, y = random(n, m), random(m)
     types = ((("n", "m"), "float32"), (("m",), "float32"))
-    results = compile_function(compared, types, exec_mode)(x, y)
+    results = compile_function(compare_and_convert, types, exec_mode)(x, y)
     wanted = [x + y, x + y < y, (x + y).astype("int32")]
     for one, other in zip(results, wanted, strict=True):
         np.testing.assert_array_equal(np.from_dlpack(one), other)
 
 
-@pytest.mark.parametrize("function", [update, compared])
+@pytest.mark.parametrize("function", [update, compare_and_convert])
 def test_several_results_are_of_one_kernel(function: Any) -> None:
     mod = write(function, ((("n", "m"), "float32"), (("m",), "float32")))
     assert len(classes(mod.get())) == 1
