@@ -413,10 +413,8 @@ void MatmulEmitter::emitPackedTile(IndexBuilder &b, const Panels &panels,
                                    Value isFirst, const Tile &tile) {
   int64_t width = blocking.columns();
   auto fetch = [&](IndexBuilder &b, const Step &k) {
-    Value place = b.mul(b.add(panels.ahead->begin, k, panels.ahead->step),
-                        isOfWords(panels.rhs) ? 1 : wordSize());
-    memref::PrefetchOp::create(b, panels.rhs.base, place, /*isWrite=*/false,
-                               /*localityHint=*/2, /*isDataCache=*/true);
+    prefetchPanel(b, panels.rhs,
+                  b.add(panels.ahead->begin, k, panels.ahead->step));
   };
   auto compute = [&](IndexBuilder &b, int64_t rows, int64_t vectors) {
     SmallVector<Value> results = computeTile(

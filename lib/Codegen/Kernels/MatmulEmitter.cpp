@@ -164,6 +164,14 @@ Value MatmulEmitter::loadWords(IndexBuilder &b, const MatrixView &panels,
   return words->make(b, elements, panels.isUnsigned, problem.sumType);
 }
 
+/// Has a line of a panel come to the second level of the cache.
+void MatmulEmitter::prefetchPanel(IndexBuilder &b, const MatrixView &panels,
+                                  Value offset) {
+  Value place = b.mul(offset, isOfWords(panels) ? 1 : wordSize());
+  memref::PrefetchOp::create(b, panels.base, place, /*isWrite=*/false,
+                             /*localityHint=*/2, /*isDataCache=*/true);
+}
+
 Value MatmulEmitter::add(IndexBuilder &b, Value lhs, Value rhs) {
   if (isa<FloatType>(problem.sumType))
     return arith::AddFOp::create(b, lhs, rhs);
@@ -206,13 +214,11 @@ SmallVector<Value> MatmulEmitter::computeTile(IndexBuilder &b, int64_t rows,
                                               LoadScalar lhs, LoadVector rhs,
                                               Multiply multiply,
                                               Prefetch prefetch) {
-  constexpr int64_t kLineBits = 512;
   // Tiles at the edge are few.
   int64_t steps = vectors == blocking.vectors
                       ? IndexBuilder::countSteps(rows * vectors)
                       : 1;
-  int64_t bits = lanes * problem.sumType.getIntOrFloatBitWidth();
-  int64_t stepsOfLine = std::max<int64_t>(kLineBits / bits, 1);
+  int64_t stepsOfLine = std::max<int64_t>(getLineSize() / lanes, 1);
   Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(vectorType));
   SmallVector<Value> inits(rows * vectors, zeros);
   return b.reduceUnrolled(

@@ -123,6 +123,11 @@ MatrixView MatmulEmitter::packFewRows(IndexBuilder &b, int64_t rows) {
 /// At most `rows` rows; those of the right matrix are contiguous, or in panels.
 /// Of words, rows are packed before.
 void MatmulEmitter::emitDirect(IndexBuilder &b, int64_t rows, int64_t vectors) {
+  // Two pages: while many rows are multiplied, too few lines of a panel are on
+  // their way from memory.
+  constexpr int64_t kAheadBits = 8 * 8192, kFetchedRows = 8;
+  bool isFetched = problem.isPacked && rows >= kFetchedRows;
+  int64_t ahead = kAheadBits / problem.sumType.getIntOrFloatBitWidth();
   int64_t width = vectors * lanes;
   Value groups = b.ceilDiv(problem.n, b.index(width));
   // No rows, no tasks: row 0 is read.
@@ -155,6 +160,11 @@ void MatmulEmitter::emitDirect(IndexBuilder &b, int64_t rows, int64_t vectors) {
     // One row is finished in registers.
     bool isRow = rows == 1;
     Value scratch = isRow ? Value() : makeScratch(b, b.index(rows * width));
+    auto fetch = [&](IndexBuilder &b, const Step &k) {
+      Value place = b.add(b.add(columnOffsets[0], k, width), ahead);
+      for (int64_t j = 0; j < vectors; ++j)
+        prefetchPanel(b, rhs, b.add(place, j * getLineSize()));
+    };
     auto compute = [&](IndexBuilder &b, int64_t count) {
       int64_t vectors = count / lanes;
       SmallVector<Value> sums = computeTile(
@@ -174,7 +184,8 @@ void MatmulEmitter::emitDirect(IndexBuilder &b, int64_t rows, int64_t vectors) {
             return loadVector(b, rhs, offset, masks[j]);
           },
           hasPanels ? &MatmulEmitter::multiplyAddWords
-                    : &MatmulEmitter::multiplyAdd);
+                    : &MatmulEmitter::multiplyAdd,
+          isFetched ? Prefetch(fetch) : Prefetch());
       for (int64_t index = 0; index < rows * vectors; ++index) {
         int64_t i = index / vectors, j = index % vectors;
         Value sum = sums[index];

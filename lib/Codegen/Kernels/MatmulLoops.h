@@ -118,6 +118,12 @@ private:
   }
   Value loadWords(IndexBuilder &b, const MatrixView &panels, Value offset,
                   int64_t count);
+  void prefetchPanel(IndexBuilder &b, const MatrixView &panels, Value offset);
+  /// How many sums, or words, a line of the cache has.
+  int64_t getLineSize() const {
+    constexpr int64_t kLineBits = 512;
+    return kLineBits / problem.sumType.getIntOrFloatBitWidth();
+  }
   /// Adds the products of a step to some sums.
   using AddStep = llvm::function_ref<void(IndexBuilder &, const Step &,
                                           MutableArrayRef<Value>)>;
