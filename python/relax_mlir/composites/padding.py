@@ -10,6 +10,7 @@ from typing import Any
 from mlir import ir
 
 from .. import op
+from ..core.ir import Dim
 from ..core.variables import defining_op, float_of
 from .tensors import number, product, shape_of, size_tensor
 
@@ -110,14 +111,17 @@ def _repeat_axis(x: ir.Value, axis: int, before: Any, after: Any, mode: str) -> 
 
 
 def padded(
-    x: ir.Value, widths: Sequence[tuple[int, int]], mode: str, value: ir.Value | None = None
+    x: ir.Value,
+    widths: Sequence[tuple[int | Dim, int | Dim]],
+    mode: str,
+    value: ir.Value | None = None,
 ) -> ir.Value:
     """Return a tensor with elements before and after each dimension.
 
     Parameters
     ----------
     x : mlir.ir.Value
-    widths : sequence of pairs of int
+    widths : sequence of pairs of int or Dim
     mode : str
         One of those of `pad`.
     value : mlir.ir.Value, optional
@@ -129,11 +133,12 @@ def padded(
         If a dimension has not as many elements as a mode repeats.
     """
     most = {"reflect": 1, "symmetric": 0}
-    for (before, after), dim in zip(widths, shape_of(x), strict=True):
-        if mode in most and isinstance(dim, int) and max(before, after) > dim - most[mode]:
+    for sides, dim in zip(widths, shape_of(x), strict=True):
+        width = max((one for one in sides if isinstance(one, int)), default=0)
+        if mode in most and isinstance(dim, int) and width > dim - most[mode]:
             raise ValueError(
                 f"expected padding of up to {dim - most[mode]} elements for mode {mode} of a "
-                f"dimension of {dim}, but got {max(before, after)}"
+                f"dimension of {dim}, but got {width}"
             )
     fill = number(0, x.type.dtype) if value is None else value
     flat = [before for before, _ in widths] + [after for _, after in widths]

@@ -247,3 +247,33 @@ def test_resizing_to_sizes_that_are_not_known(exec_mode: str) -> None:
         x, y = random(1, 2, *first), random(1, 2, *second)
         for actual, expected in zip(main(x, y), Pyramid()(x, y), strict=True):
             torch.testing.assert_close(torch.from_dlpack(actual), expected)
+
+
+class Pools(nn.Module):
+    """Pools that say which elements are the largest ones, and those of a number of windows."""
+
+    def forward(self, x: torch.Tensor) -> list[torch.Tensor]:
+        return [
+            F.max_unpool2d(*F.max_pool2d(x, 3, 1, return_indices=True), 3, 1),
+            *F.max_pool2d(x, 3, 2, 1, return_indices=True),
+            *F.max_pool2d(-x[0], (2, 3), 1, 1, (1, 2), return_indices=True),
+            *F.max_pool1d(x[:, 0], 3, 2, return_indices=True),
+            *F.max_pool3d((x * 9).round().unsqueeze(2), (1, 2, 3), return_indices=True),
+            *F.adaptive_max_pool2d(x, (3, 5), return_indices=True),
+            *F.adaptive_max_pool2d((x[0] * 3).round(), (4, 1), return_indices=True),
+            F.adaptive_max_pool2d(x, (2, 7)),
+            F.adaptive_max_pool1d(x[:, 0], 3),
+            F.adaptive_max_pool2d(x, 1),
+        ]
+
+
+def test_pools_of_sizes_that_are_not_known(exec_mode: str) -> None:
+    dims = {2: torch.export.Dim("h", min=6), 3: torch.export.Dim("w", min=6)}
+    program = torch.export.export(Pools(), (random(2, 3, 8, 10),), dynamic_shapes=(dims,))
+    mod = from_exported_program(program)
+    main = relax_mlir.VirtualMachine(relax_mlir.compile(mod, exec_mode=exec_mode))["main"]
+    for shape in ((2, 3, 8, 10), (2, 3, 7, 6), (2, 3, 11, 21)):
+        x = random(*shape) - 0.7
+        x[0, 0, 1, 1] = x[1, 1, 2, 2] = x[1, 1, 2, 3] = torch.nan
+        results = [torch.from_dlpack(one) for one in main(x)]
+        torch.testing.assert_close(results, Pools()(x), equal_nan=True)

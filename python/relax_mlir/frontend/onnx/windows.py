@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -20,8 +21,10 @@ from ...composites.convolution import (
     unsigned_bytes,
     with_padding,
 )
+from ...composites.padding import pad
 from ...composites.pooling import places_of_largest
-from ...composites.tensors import cast, number, product, size
+from ...composites.tensors import cast, number, product, size, size_tensor
+from ...core.ir import Dim
 from ..values import rank_of, shape_of
 from .registry import Function, Node, converter
 
@@ -34,9 +37,9 @@ def _spatial(node: Node, name: str, count: int) -> list[int]:
 
 
 def _padding(
-    node: Node, dims: Sequence[Any], kernel: Sequence[int], strides: Sequence[int],
+    node: Node, dims: Sequence[int | Dim], kernel: Sequence[int], strides: Sequence[int],
     dilations: Sequence[int],
-) -> list[int]:  # fmt: skip
+) -> list[int | Dim]:  # fmt: skip
     """Return the padding before each spatial dimension, then after each."""
     count, kind = len(kernel), node.attr("auto_pad", "NOTSET")
     if kind == "NOTSET":
@@ -50,17 +53,50 @@ def _padding(
         raise ValueError(f"expected a known auto_pad, but got {kind}")
     begins, ends = [], []
     for dim, extent, stride, dilation in zip(dims, kernel, strides, dilations, strict=True):
-        reach = (extent - 1) * dilation
-        if stride != 1 and not isinstance(dim, int):
-            raise NotImplementedError(
-                f"expected auto_pad={kind} of known dimensions, but got {dim}"
-            )
-        windows = -(-dim // stride) if stride != 1 else dim
-        total = reach if stride == 1 else max(0, (windows - 1) * stride + reach + 1 - dim)
-        less, more = total // 2, total - total // 2
-        begins.append(less if kind == "SAME_UPPER" else more)
-        ends.append(more if kind == "SAME_UPPER" else less)
+        sides = _same_padding(dim, (extent - 1) * dilation + 1, stride)
+        less, more = sides if kind == "SAME_UPPER" else sides[::-1]
+        begins.append(less)
+        ends.append(more)
     return begins + ends
+
+
+def _same_padding(dim: int | Dim, reach: int, stride: int) -> tuple[int | Dim, int | Dim]:
+    """Return the least padding of a dimension with a window for each multiple of the stride.
+
+    Its halves differ by 1 at most; the first one is the smaller one.
+    """
+    total: int | Dim = reach - 1
+    if stride > 1 and reach > 1:
+        total = (((dim + (stride - 1)) // stride) - 1) * stride + reach - dim
+        if isinstance(total, int):
+            total = max(0, total)
+        elif reach < stride:
+            total = total.max(0)
+    # It is never more than reach - 1.
+    less = total // 2 if reach > 2 else 0
+    return less, total - less
+
+
+def _framed(
+    x: ir.Value, padding: Sequence[int | Dim], value: float = 0
+) -> tuple[ir.Value, list[int]]:
+    """Return a tensor with the padding that depends on its size, and the rest of the padding.
+
+    Operators that move windows take numbers as padding.
+    """
+    count = len(padding) // 2
+    wide: list[int | Dim] = [0] * (2 * rank_of(x))
+    rest: list[int] = [0] * (2 * count)
+    for i in range(count):
+        sides = [padding[i], padding[i + count]]
+        known = [one for one in sides if isinstance(one, int)]
+        if len(known) == len(sides):
+            rest[i], rest[i + count] = known
+        else:
+            wide[2 + i], wide[2 + i + rank_of(x)] = sides
+    if not any(isinstance(one, Dim) for one in wide):
+        return x, rest
+    return pad(x, wide, "constant", number(value, x.type.dtype)), rest
 
 
 @converter("Conv")
@@ -71,13 +107,14 @@ def _conv(node: Node, x: ir.Value, weight: ir.Value, bias: ir.Value | None = Non
 
 def convolve(node: Node, x: ir.Value, weight: ir.Value) -> ir.Value:
     """Return the convolution that the attributes of a node describe."""
-    padding, attributes = window_attributes(node, x, weight)
-    return CONVOLUTIONS[rank_of(x) - 2](x, weight, padding=padding, **attributes)
+    padding, attributes = _window_attributes(node, x, weight)
+    x, known = _framed(x, padding)
+    return CONVOLUTIONS[rank_of(x) - 2](x, weight, padding=known, **attributes)
 
 
-def window_attributes(
+def _window_attributes(
     node: Node, x: ir.Value, weight: ir.Value
-) -> tuple[list[int], dict[str, Any]]:
+) -> tuple[list[int | Dim], dict[str, Any]]:
     """Return the padding of a convolution, and its other attributes."""
     dims, count = shape_of(x)[2:], rank_of(x) - 2
     if count not in CONVOLUTIONS:
@@ -137,7 +174,53 @@ _MAX = {1: op.nn.max_pool1d, 2: op.nn.max_pool2d, 3: op.nn.max_pool3d}
 _AVG = {1: op.nn.avg_pool1d, 2: op.nn.avg_pool2d, 3: op.nn.avg_pool3d}
 
 
-def _window(node: Node, x: ir.Value) -> tuple[list[int], dict[str, Any]]:
+@dataclasses.dataclass(frozen=True)
+class _Window:
+    """How the window of a pool moves over a tensor.
+
+    Parameters
+    ----------
+    kernel : list of int
+        Its size.
+    padding : list of int or Dim
+        Before each spatial dimension, then after each.
+    options : dict
+        The other arguments of pools, by their names.
+    """
+
+    kernel: list[int]
+    padding: list[int | Dim]
+    options: dict[str, Any]
+
+    def largest(self, x: ir.Value) -> ir.Value:
+        """Return the largest elements of windows; padding does not count."""
+        x, padding = _framed(x, self.padding, _least(x.type.dtype))
+        return _MAX[len(self.kernel)](x, self.kernel, padding=padding, **self.options)
+
+    def means(self, x: ir.Value, is_counted: bool) -> ir.Value:
+        """Return the means of windows, with padding as zeros or without it."""
+        wide, padding = _framed(x, self.padding)
+        if wide is x:
+            return self._average(x, padding, is_counted)
+        means = self._average(wide, padding, True)
+        if is_counted:
+            return means
+        ones = op.ones([1, 1, *shape_of(x)[2:]], x.type.dtype)
+        # How much of each window is not padding.
+        return op.divide(means, self._average(_framed(ones, self.padding)[0], padding, True))
+
+    def _average(self, x: ir.Value, padding: list[int], is_counted: bool) -> ir.Value:
+        return _AVG[len(self.kernel)](
+            x, self.kernel, padding=padding, count_include_pad=is_counted, **self.options
+        )
+
+
+def _least(dtype: str) -> float:
+    """Return the least number of a data type."""
+    return np.iinfo(dtype).min if dtype.startswith(("int", "uint")) else -math.inf
+
+
+def _window(node: Node, x: ir.Value) -> _Window:
     count = rank_of(x) - 2
     if count not in _MAX:
         raise NotImplementedError(f"expected 1 to 3 spatial dimensions, but got {count}")
@@ -145,57 +228,44 @@ def _window(node: Node, x: ir.Value) -> tuple[list[int], dict[str, Any]]:
     strides, dilations = _spatial(node, "strides", count), _spatial(node, "dilations", count)
     padding = _padding(node, shape_of(x)[2:], kernel, strides, dilations)
     ceil = bool(node.attr("ceil_mode", 0))
-    return kernel, {
-        "strides": strides, "padding": padding, "dilation": dilations, "ceil_mode": ceil,
-    }  # fmt: skip
+    options = {"strides": strides, "dilation": dilations, "ceil_mode": ceil}
+    return _Window(kernel, padding, options)
 
 
 @converter("MaxPool")
 def _max_pool(node: Node, x: ir.Value) -> ir.Value:
-    kernel, options = _window(node, x)
-    result = _MAX[len(kernel)](x, kernel, **options)
-    if not node.wants(1):
-        return result
-    return result, _places(node, x, result, kernel, options)
+    window = _window(node, x)
+    result = window.largest(x)
+    return (result, _places(node, x, result, window)) if node.wants(1) else result
 
 
-def _places(
-    node: Node, x: ir.Value, pooled: ir.Value, kernel: list[int], options: dict[str, Any]
-) -> ir.Value:
+def _places(node: Node, x: ir.Value, pooled: ir.Value, window: _Window) -> ir.Value:
     """Return where in a flat tensor the first largest element of each window is."""
-    dims, count = shape_of(x), len(kernel)
-    image: list[int] = [dim for dim in dims[2:] if isinstance(dim, int)]
-    if len(image) < count:
-        raise NotImplementedError(f"expected images of known size for places, but got {dims[2:]}")
-    numbers = np.arange(math.prod(image)).reshape(image)
-    if node.attr("storage_order", 0):
-        numbers = np.arange(numbers.size).reshape(image[::-1]).T
+    dims, count = shape_of(x), len(window.kernel)
     place = places_of_largest(
-        x, pooled, kernel, options["strides"], options["padding"], options["dilation"], numbers
-    )
+        x, pooled, window.kernel, window.options["strides"], window.padding,
+        window.options["dilation"], by_column=bool(node.attr("storage_order", 0)),
+    )  # fmt: skip
     batch = op.arange(0, dims[0] * dims[1], 1, "int64")
-    begins = op.multiply(batch, number(numbers.size, "int64"))
+    begins = op.multiply(batch, size_tensor(product(dims[2:])))
     return op.add(op.reshape(begins, [*dims[:2], *[1] * count]), place)
 
 
 @converter("AveragePool")
 def average_pool(node: Node, x: ir.Value) -> ir.Value:
     """Return the means of windows that the attributes of a node describe."""
-    kernel, options = _window(node, x)
-    counted = bool(node.attr("count_include_pad", 0))
-    return _AVG[len(kernel)](x, kernel, count_include_pad=counted, **options)
+    return _window(node, x).means(x, bool(node.attr("count_include_pad", 0)))
 
 
 @converter("LpPool")
 def _lp_pool(node: Node, x: ir.Value) -> ir.Value:
-    kernel, options = _window(node, x)
-    if options["ceil_mode"]:
+    window = _window(node, x)
+    if window.options["ceil_mode"]:
         raise NotImplementedError("expected ceil_mode=0")
     p, dtype = node.attr("p", 2), x.type.dtype
     powers = op.power(op.abs(x), number(p, dtype))
     # The sum is the mean times the number of elements.
-    means = _AVG[len(kernel)](powers, kernel, count_include_pad=True, **options)
-    sums = op.multiply(means, number(product(kernel), dtype))
+    sums = op.multiply(window.means(powers, True), number(product(window.kernel), dtype))
     return op.power(sums, number(1 / p, dtype))
 
 
@@ -267,11 +337,12 @@ def is_zero(value: ir.Value) -> bool:
 def _byte_convolution(node: Node, x: ir.Value, shift: int, weight: ir.Value) -> ir.Value:
     """Return the convolution of `x - shift`, which is padded with zeros, by signed bytes."""
     x, shift = unsigned_bytes(x, shift)
-    padding, attributes = window_attributes(node, x, weight)
-    if shift != 0 and any(padding):
-        x, padding = with_padding(x, padding, shift), [0] * len(padding)
+    padding, attributes = _window_attributes(node, x, weight)
+    x, known = _framed(x, padding, shift)
+    if shift != 0 and any(known):
+        x, known = with_padding(x, known, shift), [0] * len(known)
     convolution = CONVOLUTIONS[rank_of(x) - 2]
-    total = convolution(x, weight, padding=padding, out_dtype="int32", **attributes)
+    total = convolution(x, weight, padding=known, out_dtype="int32", **attributes)
     if shift == 0:
         return total
     sums = op.sum(op.astype(weight, "int32"), list(range(1, rank_of(weight))))

@@ -4,11 +4,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from mlir import ir
 
 from ... import op
@@ -131,21 +128,14 @@ def _max_pool_with_indices(
     if not graph.uses(1):
         return [pooled]
     count = spatial_rank(graph)
-    numbers = _numbers(shape_of(x)[-count:])
     kernel, strides = each(size, count), each(stride or size, count)
     pads, dilations = each(padding, count) * 2, each(dilation, count)
 
     def places(one: ir.Value) -> ir.Value:
         best = op.expand_dims(pooled, 0) if one is not x else pooled
-        return places_of_largest(one, best, kernel, strides, pads, dilations, numbers)
+        return places_of_largest(one, best, kernel, strides, pads, dilations)
 
     return [pooled, _batched(places, x, count)]
-
-
-def _numbers(image: Sequence[Dim]) -> np.ndarray:
-    """Return the number of each element of an image."""
-    dims = known(image, "an image")
-    return np.arange(math.prod(dims)).reshape(dims)
 
 
 @converts("max_unpool2d.default", "max_unpool3d.default")
@@ -198,10 +188,10 @@ def _adaptive_max_pool(graph: Graph, x: ir.Value, size: Any) -> list[ir.Value]:
     sizes = known([Dim(one) for one in size], "the result")
     if not graph.uses(1) and all(one == 1 for one in sizes):
         return [op.max(x, list(range(-count, 0)), True)]
-    dims = known(graph.shape_of(0)[-count:], "a dimension")
     if graph.uses(1):
         return list(_batched(lambda one: adaptive_max_pool(one, sizes), x, count))
-    if any(dim % one for dim, one in zip(dims, sizes, strict=True)):
+    dims = [dim.value for dim in shape_of(x)[-count:] if dim.value is not None]
+    if len(dims) < count or any(dim % one for dim, one in zip(dims, sizes, strict=True)):
         return [largest_of_adaptive_windows(x, sizes)]
     kernel = [dim // one for dim, one in zip(dims, sizes, strict=True)]
     return [_batched(lambda one: _MAX[count](one, kernel, kernel), x, count)]
