@@ -19,14 +19,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from mlir import ir
 
-from .. import op
-from ..core.expr import TensorLike, Var, as_tensor, const
+from ..core.expr import TensorLike, Var, as_tensor
 from ..core.ir import Dim, ShapeStructInfo
 from .layouts import data_letters, of_layout, packed, unpacked
 from .resize import Resampling, resized
+from .sampling import affine_points
 from .sampling import grid_sample as sample_grid
 from .tensors import rank_of, shape_of, size
 
@@ -237,7 +236,7 @@ def affine_grid(data: TensorLike, size: Any) -> ir.Value:
     ----------
     data : tensor, number or array
         A matrix of 2 rows and 3 columns for each image.
-    size : shape, or sequence of int, or int
+    size : shape, or sequence of int or Dim, or int or Dim
         Height and width of the result.
 
     Returns
@@ -247,8 +246,6 @@ def affine_grid(data: TensorLike, size: Any) -> ir.Value:
 
     Raises
     ------
-    NotImplementedError
-        If the size is not known.
     ValueError
         If there are other dimensions.
     """
@@ -257,9 +254,4 @@ def affine_grid(data: TensorLike, size: Any) -> ir.Value:
     if len(dims) != 3 or dims[1:] != [2, 3]:
         raise ValueError(f"expected matrices of 2 rows and 3 columns, but got {dims}")
     height, width = sizes_of(size, 2)
-    if not isinstance(height, int) or not isinstance(width, int):
-        raise NotImplementedError(f"expected a known size, but got {height} x {width}")
-    down, right = np.meshgrid(np.linspace(-1, 1, height), np.linspace(-1, 1, width), indexing="ij")
-    points = np.stack([right.ravel(), down.ravel(), np.ones(height * width)])
-    flat = op.matmul(x, const(points, x.type.dtype))
-    return op.reshape(flat, [dims[0], 2, height, width])
+    return affine_points(x, [height, width])

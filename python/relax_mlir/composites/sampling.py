@@ -16,7 +16,9 @@ from mlir import ir
 
 from .. import op
 from ..core.expr import const
+from ..core.ir import Dim
 from .tensors import cast, number, product, rank_of, shape_of, size_tensor
+from .tensors import size as whole_size
 
 # Of the cubic kernel of Keys.
 _CUBIC = -0.75
@@ -79,15 +81,19 @@ def _whole(value: int) -> ir.Value:
     return number(value, "int64")
 
 
-def _unnormalized(x: ir.Value, size: int, corners: bool) -> ir.Value:
+def _unnormalized(x: ir.Value, size: int | Dim, corners: bool) -> ir.Value:
     """Return places from -1 to 1 as places of elements."""
     shifted = op.add(x, _float(1.0))
     if corners:
-        return op.multiply(op.divide(shifted, _float(2.0)), _float(size - 1))
-    return op.divide(op.subtract(op.multiply(shifted, _float(size)), _float(1.0)), _float(2.0))
+        last = size_tensor(size - 1, "float32")
+        return op.multiply(op.divide(shifted, _float(2.0)), last)
+    whole = op.multiply(shifted, size_tensor(size, "float32"))
+    return op.divide(op.subtract(whole, _float(1.0)), _float(2.0))
 
 
-def tap(place: ir.Value, weight: ir.Value | None, size: int, padding: str, corners: bool) -> Tap:
+def tap(
+    place: ir.Value, weight: ir.Value | None, size: int | Dim, padding: str, corners: bool
+) -> Tap:
     """Return the element at a place, with padding of the image.
 
     Parameters
@@ -96,24 +102,32 @@ def tap(place: ir.Value, weight: ir.Value | None, size: int, padding: str, corne
         Of int64.
     weight : mlir.ir.Value or None
         Its share.
-    size : int
+    size : int or Dim
         Of the image.
     padding : str
         One of `PADDINGS`.
     corners : bool
         Whether reflection is at the centres of the elements at the ends, not at their borders.
     """
-    if padding == "reflection" and size > 1:
+    if padding == "reflection" and size != 1:
         # There and back again: borders are the ends, or half an element beyond them.
         period = 2 * (size - 1) if corners else 2 * size
-        turned = op.floor_mod(place, _whole(period))
-        last = period if corners else period - 1
-        return Tap(op.minimum(turned, op.subtract(_whole(last), turned)), None, weight)
-    nearest = op.clip(place, 0, size - 1)
+        # One element has no way to go.
+        turned = op.floor_mod(place, size_tensor(whole_size(Dim(period).max(1))))
+        last = size_tensor(period if corners else period - 1)
+        return Tap(op.minimum(turned, op.subtract(last, turned)), None, weight)
+    nearest = _nearest(place, size)
     return Tap(nearest, op.equal(nearest, place) if padding == "zeros" else None, weight)
 
 
-def _taps(x: ir.Value, size: int, mode: str, padding: str, corners: bool) -> list[Tap]:
+def _nearest(place: ir.Value, size: int | Dim) -> ir.Value:
+    """Return the nearest place in an image."""
+    if isinstance(size, int):
+        return op.clip(place, 0, size - 1)
+    return op.maximum(op.minimum(place, size_tensor(size - 1)), _whole(0))
+
+
+def _taps(x: ir.Value, size: int | Dim, mode: str, padding: str, corners: bool) -> list[Tap]:
     places = _unnormalized(x, size, corners)
     if mode == "nearest":
         return [tap(op.astype(op.round(places), "int64"), None, size, padding, corners)]
@@ -242,14 +256,15 @@ def grid_sample(x: ir.Value, grid: ir.Value, mode: str, padding: str, corners: b
     Raises
     ------
     NotImplementedError
-        If a mode is unknown, or the size of the images.
+        If a mode is unknown.
+    ValueError
+        If images have no elements.
     """
     if mode not in MODES or padding not in PADDINGS:
         raise NotImplementedError(f"expected known modes, but got {mode} and {padding}")
-    rank = rank_of(x)
-    sizes = [dim for dim in shape_of(x)[2:] if isinstance(dim, int) and dim > 0]
-    if len(sizes) < rank - 2:
-        raise NotImplementedError(f"expected images of known size, but got {shape_of(x)}")
+    sizes = shape_of(x)[2:]
+    if 0 in sizes:
+        raise ValueError(f"expected images that have elements, but got {x.type}")
     points, last = cast(grid, "float32"), rank_of(grid) - 1
     taps = []
     for i, size in enumerate(sizes):
@@ -261,6 +276,61 @@ def grid_sample(x: ir.Value, grid: ir.Value, mode: str, padding: str, corners: b
     images = Images(wide)
     terms = [term(images, combination) for combination in itertools.product(*taps)]
     return cast(images.with_channels(functools.reduce(op.add, terms)), x.type.dtype)
+
+
+def affine_points(
+    matrices: ir.Value, sizes: Sequence[int | Dim], *, corners: bool = True
+) -> ir.Value:
+    """Return the points of images that are turned, scaled and moved, for `grid_sample`.
+
+    Parameters
+    ----------
+    matrices : mlir.ir.Value
+        Of each image a row for each coordinate, and a column for each and one for a shift. The
+        last dimension of images comes first.
+    sizes : sequence of int or Dim
+        The dimensions of the result.
+    corners : bool
+        Whether -1 and 1 are the centres of the elements at the ends, not their borders.
+
+    Returns
+    -------
+    mlir.ir.Value
+        Of the dimensions batch, coordinate, and those of the result.
+    """
+    points = _points(sizes, corners, matrices.type.dtype)
+    return op.reshape(op.matmul(matrices, points), [shape_of(matrices)[0], len(sizes), *sizes])
+
+
+def _points(sizes: Sequence[int | Dim], corners: bool, dtype: str) -> ir.Value:
+    """Return each coordinate of all points of an image, the last one first, and a row of ones."""
+    known: list[int] = [size for size in sizes if isinstance(size, int)]
+    if len(known) == len(sizes):
+        sides = np.meshgrid(*(_even_points(size, corners) for size in known), indexing="ij")
+        rows = [*(side.ravel() for side in sides[::-1]), np.ones(math.prod(known))]
+        return const(np.stack(rows), dtype)
+    count = len(sizes)
+    wide = [
+        op.expand_dims(each, [i for i in range(count) if i != axis])
+        for axis, each in enumerate(_symbolic_points(size, corners, dtype) for size in sizes)
+    ]
+    rows = [op.broadcast_to(one, sizes) for one in (*wide[::-1], number(1, dtype))]
+    return op.reshape(op.stack(rows, 0), [count + 1, product(sizes)])
+
+
+def _even_points(count: int, corners: bool) -> np.ndarray:
+    """Return a number of points from -1 to 1, at equal distances."""
+    return np.linspace(-1, 1, count) if corners else (np.arange(count) * 2 + 1) / count - 1
+
+
+def _symbolic_points(size: int | Dim, corners: bool, dtype: str) -> ir.Value:
+    """Return what `_even_points` does, of a size that may be symbolic."""
+    steps = whole_size(Dim(size - 1).max(1)) if corners else size
+    first = steps if corners else size - 1
+    twice = op.arange(0, size * 2, 2, "int64")
+    wide = "float64" if dtype == "float64" else "float32"
+    numerators = cast(op.subtract(twice, size_tensor(first)), wide)
+    return cast(op.divide(numerators, size_tensor(steps, wide)), dtype)
 
 
 # -- deformable convolution ---------------------------------------------------------------------
@@ -319,15 +389,14 @@ def deform_conv(
     Raises
     ------
     NotImplementedError
-        If `x` is of another rank, or of unknown size.
+        If `x` is of another rank, or the size of the window is not known.
     """
     if rank_of(x) != 4:
         raise NotImplementedError(f"expected images of rank 4, but got rank {rank_of(x)}")
     batch, channels = shape_of(x)[:2]
-    sizes = [dim for dim in shape_of(x)[2:] if isinstance(dim, int)]
-    kernel = [dim for dim in shape_of(weight)[2:] if isinstance(dim, int)]
-    if len(sizes) < 2 or len(kernel) < 2:
-        raise NotImplementedError(f"expected images of known size, but got {shape_of(x)}")
+    sizes, kernel = shape_of(x)[2:], [dim for dim in shape_of(weight)[2:] if isinstance(dim, int)]
+    if len(kernel) < 2:
+        raise NotImplementedError(f"expected a window of known size, but got {weight.type}")
     groups, taken, outer = how.offset_groups, math.prod(kernel), shape_of(offset)[2:]
     shifts = op.reshape(cast(offset, "float32"), [batch * groups, taken, 2, *outer])
     taps = [
@@ -349,7 +418,7 @@ def _halves(shifts: ir.Value) -> list[ir.Value]:
     return [op.strided_slice(shifts, [2], [i], [i + 1], [1], assume_inbound=True) for i in (0, 1)]
 
 
-def _shifted(shift: ir.Value, size: int, places: ir.Value) -> list[Tap]:
+def _shifted(shift: ir.Value, size: int | Dim, places: ir.Value) -> list[Tap]:
     """Return the elements around shifted places; what is outside of the image is 0."""
     at = op.add(shift, places)
     images, taken, height, width = shape_of(at)

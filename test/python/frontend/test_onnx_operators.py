@@ -199,6 +199,65 @@ def test_deformed_windows_of_symbolic_batches() -> None:
     check(model, *feeds)
 
 
+def test_deformed_windows_of_symbolic_images() -> None:
+    model = graph("""(float[n, 4, h, w] x, float[2, 2, 2, 3] k, float[n, 24, p, q] o,
+      float[n, 12, p, q] m) => (float[n, 2, p, q] y) {
+      y = DeformConv<group = 2, offset_group = 2, pads = [1, 0, 0, 2], strides = [2, 1],
+                     dilations = [1, 2]>(x, k, o, , m)
+    }""")
+    feeds = [
+        {
+            "x": random(n, 4, h, w), "k": random(2, 2, 2, 3), "o": 3 * random(n, 24, p, q),
+            "m": random(n, 12, p, q),
+        }
+        for n, h, w, p, q in ((2, 5, 6, 3, 4), (1, 8, 5, 4, 3))
+    ]  # fmt: skip
+    check(model, *feeds)
+
+
+@pytest.mark.parametrize("mode", ["linear", "nearest", "cubic"])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("corners", [0, 1])
+def test_samples_of_symbolic_images(mode: str, padding: str, corners: int) -> None:
+    how = f'mode = "{mode}", padding_mode = "{padding}", align_corners = {corners}'
+    model = graph(f"""(float[n, 2, h, w] x, float[n, p, q, 2] grid) => (float[n, 2, p, q] y) {{
+      y = GridSample<{how}>(x, grid)
+    }}""")
+    # Beyond its border, the cubic samples of the reference are not those of PyTorch.
+    span = 2 if (mode, padding) == ("cubic", "border") else 3
+    feeds = [
+        {"x": random(n, 2, h, w), "grid": span * random(n, 3, 4, 2)}
+        for n, h, w in ((2, 4, 5), (1, 6, 3))
+    ]
+    check(model, *feeds)
+
+
+@pytest.mark.parametrize("corners", [0, 1])
+def test_points_of_symbolic_images(corners: int) -> None:
+    model = graph(f"""(float[n, 2, 3] t, float[n, c, h, w] x, float[n, 3, 4] u,
+      float[n, c, h, 3, w] z) => (float[n, p, q, 2] y, float[n, r, s, t, 3] v) {{
+      image = Shape(x)
+      y = AffineGrid<align_corners = {corners}>(t, image)
+      volume = Shape(z)
+      v = AffineGrid<align_corners = {corners}>(u, volume)
+    }}""")
+    feeds = [
+        {"t": random(n, 2, 3), "x": random(n, 1, *size), "u": random(n, 3, 4),
+         "z": random(n, 1, size[0], 3, size[1])}
+        for n, size in ((2, (4, 5)), (1, (7, 2)))
+    ]  # fmt: skip
+    check(model, *feeds)
+
+
+def test_error_of_points() -> None:
+    model = graph("""(float[n, 2, 3] t) => (float[n, 4, 5, 6, 3] y) {
+      shape = Constant<value = int64[5] {1, 1, 4, 5, 6}>()
+      y = AffineGrid(t, shape)
+    }""")
+    with pytest.raises(ValueError, match="expected matrices of 3 rows and 4 columns, but got"):
+        from_onnx(model)
+
+
 def test_slices_between_places_from_data() -> None:
     model = graph("""(float[n, 7] x, int64[2] a, int32 l) => (float[p, q] y, float[r, 7] z) {
       ends = Constant<value = int64[2] {100, -1}>()

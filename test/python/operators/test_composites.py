@@ -123,10 +123,11 @@ def test_resize1d_and_resize3d(run):
     )
 
 
+@pytest.mark.parametrize("image", [(5, 6), ("h", 6), ("h", "w")], ids=["known", "height", "both"])
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
 @pytest.mark.parametrize("method", ["nearest", "bilinear", "bicubic"])
 @pytest.mark.parametrize("corners", [True, False])
-def test_grid_sample(run, method, padding, corners):
+def test_grid_sample(run, method, padding, corners, image):
     x, grid = floats(2, 3, 5, 6), (RNG.random((2, 4, 3, 2)) * 2.4 - 1.2).astype("float32")
     result = run(
         lambda x, grid: op.image.grid_sample(
@@ -134,10 +135,37 @@ def test_grid_sample(run, method, padding, corners):
         ),
         x,
         grid,
-        shapes=[("n", 3, 5, 6), ("n", "p", "q", 2)],
+        shapes=[("n", 3, *image), ("n", "p", "q", 2)],
     )
     expected = F.grid_sample(torch.from_numpy(x), torch.from_numpy(grid), method, padding, corners)
     close(result, expected, 1e-4, 1e-4)
+
+
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("corners", [True, False])
+def test_grid_sample_of_one_row(run, padding, corners):
+    x, grid = floats(2, 3, 1, 6), (RNG.random((2, 4, 3, 2)) * 2.4 - 1.2).astype("float32")
+    result = run(
+        lambda x, grid: op.image.grid_sample(x, grid, padding_mode=padding, align_corners=corners),
+        x,
+        grid,
+        shapes=[("n", "c", "h", "w"), ("n", "p", "q", 2)],
+    )
+    given = torch.from_numpy(x), torch.from_numpy(grid)
+    close(result, F.grid_sample(*given, "bilinear", padding, corners), 1e-4, 1e-4)
+
+
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+def test_grid_sample_of_volumes(run, padding):
+    x, grid = floats(2, 3, 4, 5, 6), (RNG.random((2, 4, 3, 2, 3)) * 2.4 - 1.2).astype("float32")
+    result = run(
+        lambda x, grid: op.image.grid_sample(x, grid, "bilinear", "NCDHW", padding_mode=padding),
+        x,
+        grid,
+        shapes=[("n", 3, "d", "h", "w"), ("n", "p", "q", "r", 3)],
+    )
+    given = torch.from_numpy(x), torch.from_numpy(grid)
+    close(result, F.grid_sample(*given, "bilinear", padding, False), 1e-4, 1e-4)
 
 
 def test_affine_grid(run):
@@ -145,6 +173,21 @@ def test_affine_grid(run):
     result = run(lambda x: op.image.affine_grid(x, (4, 5)), theta, shapes=[("n", 2, 3)])
     expected = F.affine_grid(torch.from_numpy(theta), [3, 1, 4, 5], align_corners=True)
     close(result, expected.permute(0, 3, 1, 2), 1e-4)
+
+
+@pytest.mark.parametrize("size", [("h", "w"), ("h", 5), (4, "w")])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_affine_grid_of_a_symbolic_size(run, size, dtype):
+    theta = floats(3, 2, 3).astype(dtype)
+    dims = [relax.Dim(one) for one in size]
+    result = run(
+        lambda x, _: op.image.affine_grid(x, dims), theta, floats(4, 5),
+        shapes=[("n", 2, 3), ("h", "w")],
+    )  # fmt: skip
+    wide = torch.from_numpy(theta.astype("float64"))
+    expected = F.affine_grid(wide, [3, 1, 4, 5], align_corners=True)
+    tolerance = {"float32": 1e-6, "float64": 1e-14, "float16": 2e-3}[dtype]
+    close(result, expected.permute(0, 3, 1, 2), tolerance, tolerance)
 
 
 # ------------------------------------------------------------------------------------------------
