@@ -172,6 +172,61 @@ class BlockBuilder(ModuleWriter):
                 yield
 
     @contextlib.contextmanager
+    def private_function(
+        self, name: str, params: Sequence[Var], ret_struct_info: ir.Type
+    ) -> Iterator[GlobalVar]:
+        """Write a function of the module beside the one that is being written.
+
+        It sees nothing of that one, and can be called from it at any place, also in a dataflow
+        block.
+
+        Parameters
+        ----------
+        name : str
+            Where it is taken, a number is added.
+        params : sequence of Var
+            They stand for the arguments inside.
+        ret_struct_info : StructInfo
+            The result type.
+
+        Yields
+        ------
+        GlobalVar
+            The function, which may call itself.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is one of a function that is being written, or the body ends without
+            `emit_func_output`.
+
+        Examples
+        --------
+        >>> from relax_mlir import TensorStructInfo, Var, op
+        >>> bb = BlockBuilder()
+        >>> vector = TensorStructInfo(("n",), "float32")
+        >>> x, y = (Var(name, vector) for name in "xy")
+        >>> with bb.function("main", [x]):
+        ...     with bb.dataflow():
+        ...         with bb.private_function("twice", [y], vector) as twice:
+        ...             _ = bb.emit_func_output(op.add(y, y))
+        ...         out = bb.emit_output(op.call(twice, x))
+        ...     _ = bb.emit_func_output(out)
+        >>> bb.get().get_global_vars()
+        [GlobalVar(name='main'), GlobalVar(name='twice')]
+        """
+        self._require_free(name, params)
+        new_name = Names(filter(None, map(symbol_name, self._module.body.operations))).unique(name)
+        around, self._names = self._names, Names(param.name for param in params)
+        try:
+            with self._context:
+                function = FunctionBody(self._module, new_name, params, True, True, ret_struct_info)
+                with self._write(function, None):
+                    yield GlobalVar(new_name)
+        finally:
+            self._names = around
+
+    @contextlib.contextmanager
     def closure(
         self,
         name: str,

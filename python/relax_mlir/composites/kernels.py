@@ -17,7 +17,14 @@ from ..core.ir import Dim, ShapeExpr, ShapeStructInfo
 from ..script import from_source
 
 
-def _builder() -> BlockBuilder:
+def current_builder() -> BlockBuilder:
+    """Return the builder whose function is being written.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
     builder = BlockBuilder.current()
     if builder is None:
         raise ValueError("expected the function of a BlockBuilder, but got none")
@@ -34,7 +41,7 @@ def call_te(function: Callable[..., Any], *args: Any, **keywords: Any) -> ir.Val
     ValueError
         If no function is being written.
     """
-    return _builder().call_te(function, *args, **keywords)
+    return current_builder().call_te(function, *args, **keywords)
 
 
 def add_kernel(source: str, name: str, contract: bool = False) -> GlobalVar:
@@ -57,7 +64,7 @@ def add_kernel(source: str, name: str, contract: bool = False) -> GlobalVar:
     kernel = next(iter(from_source(source).functions.values()))
     if contract:
         _allow_contraction(kernel)
-    return _builder().add_kernel(kernel, name)
+    return current_builder().add_kernel(kernel, name)
 
 
 def _allow_contraction(kernel: ir.Operation | ir.OpView) -> None:
@@ -89,4 +96,4 @@ def bind_size(size: int | Dim, shape: ir.Value | ShapeExpr) -> None:
     ValueError
         If no function is being written.
     """
-    _builder().match_cast(shape, ShapeStructInfo([size]))
+    current_builder().match_cast(shape, ShapeStructInfo([size]))

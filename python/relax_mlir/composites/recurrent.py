@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Recurrent networks, step by step: the number of steps is known when a program is built.
+"""Recurrent networks, step by step, or as a loop where the number of steps is not known.
 
 A step is one product with the state, whose parts are the gates, and the operators of the cell,
 which fusion makes one kernel for each new state. The products with the inputs of all steps are one.
@@ -8,21 +8,22 @@ which fusion makes one kernel for each new state. The products with the inputs o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from mlir import ir
 
 from .. import op
 from ..core.expr import TensorLike, as_tensor
 from ..core.ir import Dim
+from .loops import count_to, kind_of
 from .tensors import cast, number, parts_of, shape_of, size_tensor
 
 Activation = Callable[[ir.Value], ir.Value]
 State = Sequence[ir.Value]
 
 # More steps would be programs of very many operations.
-LONGEST = 1000
+_LONGEST = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +62,16 @@ class Cell:
     def multiply(self, x: ir.Value) -> ir.Value:
         """Return the products of inputs, of all steps at once."""
         return _biased(op.matmul(x, self.weight), self.bias)
+
+    def read(self) -> list[ir.Value]:
+        """Return the tensors that each step reads."""
+        return [one for one in (self.recurrence, self.recurrent_bias) if one is not None]
+
+    def reading(self, tensors: Iterator[ir.Value]) -> Cell:
+        """Return the cell that reads others."""
+        recurrence = next(tensors)
+        bias = None if self.recurrent_bias is None else next(tensors)
+        return replace(self, recurrence=recurrence, recurrent_bias=bias)
 
     def advance(
         self, x: ir.Value, state: State, place: int | Dim, lengths: ir.Value | None = None
@@ -169,6 +180,18 @@ class LSTMCell(Cell):
         o = self.activate(0, self._look("o", parts, memory))
         return [op.multiply(o, self.activate(2, memory)), memory]
 
+    def read(self) -> list[ir.Value]:
+        """Return the tensors that each step reads."""
+        return [*super().read(), *(self.peepholes or {}).values()]
+
+    def reading(self, tensors: Iterator[ir.Value]) -> Cell:
+        """Return the cell that reads others."""
+        cell = super().reading(tensors)
+        if self.peepholes is None:
+            return cell
+        assert isinstance(cell, LSTMCell)
+        return replace(cell, peepholes=dict(zip(self.peepholes, tensors, strict=True)))
+
     def _look(self, gate: str, parts: Mapping[str, ir.Value], memory: ir.Value) -> ir.Value:
         if self.peepholes is None:
             return parts[gate]
@@ -177,7 +200,7 @@ class LSTMCell(Cell):
 
 def run(
     cell: Cell, x: ir.Value, state: State, *, reverse: bool = False, lengths: ir.Value | None = None
-) -> tuple[list[ir.Value], list[ir.Value]]:
+) -> tuple[ir.Value, list[ir.Value]]:
     """Run a cell over all steps.
 
     Parameters
@@ -194,24 +217,45 @@ def run(
 
     Returns
     -------
-    tuple of list of mlir.ir.Value
+    tuple of mlir.ir.Value and list of mlir.ir.Value
         The outputs of all steps, in the order of `x`, and the last state.
-
-    Raises
-    ------
-    NotImplementedError
-        If the number of steps is not known, or more than 1000.
     """
     steps = shape_of(x)[0]
-    if not isinstance(steps, int) or not 0 < steps <= LONGEST:
-        raise NotImplementedError(f"expected from 1 to {LONGEST} known steps, but got {x.type}")
     inputs = cell.multiply(x)
+    if not isinstance(steps, int) or not 0 < steps <= _LONGEST:
+        return _run_loop(cell, inputs, state, reverse, lengths)
     outputs: dict[int, ir.Value] = {}
     now = list(state)
     for place in reversed(range(steps)) if reverse else range(steps):
-        taken = op.strided_slice(inputs, [0], [place], [place + 1], assume_inbound=True)
-        outputs[place], now = cell.advance(op.squeeze(taken, [0]), now, place, lengths)
-    return [outputs[place] for place in range(steps)], now
+        outputs[place], now = cell.advance(_row(inputs, place), now, place, lengths)
+    return op.stack([outputs[place] for place in range(steps)], 0), now
+
+
+def _row(x: ir.Value, place: int | Dim) -> ir.Value:
+    """Return what is at a place of the first axis."""
+    row = op.strided_slice(x, [0], [place], [place + 1], assume_inbound=True)
+    return op.squeeze(row, [0])
+
+
+def _run_loop(
+    cell: Cell, inputs: ir.Value, state: State, reverse: bool, lengths: ir.Value | None
+) -> tuple[ir.Value, list[ir.Value]]:
+    """Run a cell over the products of inputs, of a number of steps that the program finds."""
+    counted = [] if lengths is None else [lengths]
+
+    def step(place: Dim, now: State, read: Sequence[ir.Value]) -> tuple[State, State]:
+        products, *others = read
+        limits = None if lengths is None else others.pop(0)
+        inner = cell.reading(iter(others))
+        output, new = inner.advance(_row(products, place), now, place, limits)
+        return new, [output]
+
+    read = [inputs, *counted, *cell.read()]
+    name = type(cell).__name__.removesuffix("Cell").lower()
+    last, (outputs,) = count_to(
+        name, shape_of(inputs)[0], state, read, [kind_of(state[0])], step, backward=reverse
+    )
+    return outputs, list(last)
 
 
 # -- operators ------------------------------------------------------------------------------------
@@ -266,7 +310,7 @@ def _run(cell: Cell, x: TensorLike, state: Sequence[TensorLike], reverse: bool) 
                 f"but got {one.type}"
             )
     outputs, last = run(cell, data, begin, reverse=reverse)
-    return op.tuple(op.stack(outputs, 0), *last)
+    return op.tuple(outputs, *last)
 
 
 def lstm(
@@ -288,7 +332,8 @@ def lstm(
     Parameters
     ----------
     x : tensor
-        Of shape (steps, batch, inputs). The number of steps is known, and at most 1000.
+        Of shape (steps, batch, inputs). Up to 1000 known steps are written one after the other,
+        and others as a loop.
     hidden, memory : tensor
         The state before the first step, of shape (batch, state).
     weight : tensor
@@ -310,7 +355,7 @@ def lstm(
     ValueError
         If shapes do not fit each other.
     NotImplementedError
-        If the number of steps, or the size of the state, is not known.
+        If the size of the state is not known.
 
     Examples
     --------
@@ -347,7 +392,8 @@ def gru(
     Parameters
     ----------
     x : tensor
-        Of shape (steps, batch, inputs). The number of steps is known, and at most 1000.
+        Of shape (steps, batch, inputs). Up to 1000 known steps are written one after the other,
+        and others as a loop.
     hidden : tensor
         The state before the first step, of shape (batch, state).
     weight : tensor
@@ -369,7 +415,7 @@ def gru(
     ValueError
         If shapes do not fit each other.
     NotImplementedError
-        If the number of steps, or the size of the state, is not known.
+        If the size of the state is not known.
     """
     tensors = (weight, recurrence, bias, recurrent_bias)
     cell = _weights(GRUCell, "rzn", tensors, (op.sigmoid, op.tanh))
@@ -394,7 +440,8 @@ def rnn(
     Parameters
     ----------
     x : tensor
-        Of shape (steps, batch, inputs). The number of steps is known, and at most 1000.
+        Of shape (steps, batch, inputs). Up to 1000 known steps are written one after the other,
+        and others as a loop.
     hidden : tensor
         The state before the first step, of shape (batch, state).
     weight : tensor
@@ -418,7 +465,7 @@ def rnn(
     ValueError
         If shapes do not fit each other, or there is no such activation.
     NotImplementedError
-        If the number of steps, or the size of the state, is not known.
+        If the size of the state is not known.
     """
     activations: dict[str, Activation] = {"tanh": op.tanh, "relu": op.nn.relu}
     if activation not in activations:

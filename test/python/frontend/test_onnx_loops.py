@@ -305,6 +305,31 @@ def test_recurrent_layers_are_those_of_the_reference() -> None:
     check(recurrent("LSTM", "forward"), *feeds)
 
 
+def test_recurrent_layers_that_see_their_memory() -> None:
+    model = graph("""(float[s, b, 3] x, float[1, 16, 3] w, float[1, 16, 4] r, float[1, 12] p)
+      => (float[s, d, b, 4] y, float[d, b, 4] h, float[d, b, 4] c) {
+      y, h, c = LSTM<hidden_size = 4>(x, w, r, , , , , p)
+    }""")
+    given = {"w": random(1, 16, 3), "r": random(1, 16, 4), "p": random(1, 12)}
+    check(model, *({"x": random(steps, 2, 3), **given} for steps in (3, 6)))
+
+
+def test_recurrent_layers_in_loops() -> None:
+    model = graph("""(int64 count, float[s, 1, 2] x, float[1, 2, 2] w, float[1, 2, 2] r)
+      => (float[s, 1, 2] y) {
+      go = Constant<value = bool {1}>()
+      y = Loop(count, go, x) <body = body (int64 i, bool c, float[s, 1, 2] a)
+        => (bool d, float[s, 1, 2] b) {
+        d = Identity(c)
+        one = Constant<value = int64[1] {1}>()
+        z = RNN<hidden_size = 2>(a, w, r)
+        b = Squeeze(z, one)
+      }>
+    }""")
+    given = {"w": random(1, 2, 2), "r": random(1, 2, 2)}
+    compare(model, *({"count": count(n), "x": random(n + 2, 1, 2), **given} for n in (1, 3)))
+
+
 # -- errors -------------------------------------------------------------------------------------
 
 

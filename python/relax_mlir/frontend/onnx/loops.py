@@ -3,8 +3,8 @@
 """Loops whose number of steps the program finds when it runs.
 
 A loop is a recursive function of what it carries; what it only reads is captured. One that counts
-to a number of steps splits a range of steps in halves, so that what each step gives is put together
-in few copies. One that ends on a condition calls itself last.
+to a number of steps splits a range of steps in halves. One that ends on a condition calls itself
+last.
 
 Which dimensions a loop changes turns out when its body is written. The import starts again then,
 and the loop takes them as variables.
@@ -20,7 +20,8 @@ import numpy as np
 from mlir import ir
 
 from ... import op
-from ...composites.tensors import fields_of, number, same, size_tensor
+from ...composites.loops import Steps, stacks
+from ...composites.tensors import fields_of, number, same
 from ...core.expr import Var
 from ...core.ir import Dim, PrimStructInfo, TensorStructInfo, TupleStructInfo
 from ..values import Sizes, Value, as_tensor, dtype_of, rank_of, shape_of
@@ -133,10 +134,6 @@ class _Loop:
             raise LoopFactsChangedError
 
 
-def _matched(values: Sequence[ir.Value], types: Sequence[ir.Type]) -> list[ir.Value]:
-    return [op.match_cast(*pair) for pair in zip(values, types, strict=True)]
-
-
 def count_to(
     importer: Importer, scope: Scope, length: int | Dim, initial: Sequence[Value], step: Step
 ) -> tuple[list[ir.Value], list[ir.Value]]:
@@ -158,52 +155,23 @@ def count_to(
     importer.require_branches()
     loop = _Loop(importer, scope, initial)
     count, builder = len(loop.initial), importer.builder
-
-    def stacks(length: int | Dim) -> list[TensorStructInfo]:
-        return [TensorStructInfo([length, *dims], dtype) for dtype, dims in loop.facts.given]
-
     begin, end = Dim(f"{loop.name}_begin"), Dim(f"{loop.name}_end")
     places = [Var(str(one), PrimStructInfo("int64", value=one)) for one in (begin, end)]
-    result = loop.result(stacks(end - begin))
+    result = loop.result(stacks(loop.facts.given, end - begin))
     with builder.closure(loop.name, [*places, *loop.params], ret_struct_info=result) as function:
+        steps = Steps(builder, function, begin, end, count, loop.facts.given, loop.carried)
+        params = [param.value for param in loop.params]
 
-        def steps(first: int | Dim, last: int | Dim, state: Sequence[ir.Value]) -> list[ir.Value]:
-            fields = fields_of(op.call(function, Dim(first), Dim(last), *state))
-            return [*loop.carried(fields[:count]), *fields[count:]]
-
-        def halves() -> ir.Value:
-            middle = begin + (end - begin) // 2
-            one = steps(begin, middle, [param.value for param in loop.params])
-            two = steps(middle, end, one[:count])
-            pairs = zip(one[count:], two[count:], strict=True)
-            return op.tuple(*two[:count], *(op.concat(list(pair), 0) for pair in pairs))
-
-        def once() -> ir.Value:
+        def once() -> tuple[list[ir.Value], list[ir.Value]]:
             place = step_number(begin)
             with importer.step_of_loop():
-                more, state, given = step(place, [param.value for param in loop.params])
+                more, state, given = step(place, list(params))
             loop.must_count(more)
-            tensors, gives = loop.check(state, given)
-            return op.tuple(*tensors, *(op.expand_dims(one, [0]) for one in gives))
+            return loop.check(state, given)
 
-        is_one = op.less_equal(size_tensor(end - begin), number(1, "int64"))
-        fields = fields_of(builder.emit(builder.if_(is_one, once, halves)))
-        whole = _matched(fields[count:], stacks(end - begin))
-        builder.emit_func_output(op.tuple(*fields[:count], *whole))
-
-    def nothing() -> ir.Value:
-        return op.tuple(
-            *loop.initial, *(op.zeros([0, *dims], dtype) for dtype, dims in loop.facts.given)
-        )
-
-    final = builder.if_(
-        op.greater(size_tensor(length), number(0, "int64")),
-        lambda: op.tuple(*steps(0, length, loop.initial)),
-        nothing,
-    )
-    fields = fields_of(builder.emit(final))
-    whole = _matched(fields[count:], stacks(length))
-    return loop.carried(fields[:count]), whole
+        steps.write(params, once)
+    last, gives = steps.all(length, loop.initial)
+    return list(last), list(gives)
 
 
 def go_on(

@@ -6,15 +6,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from mlir import ir
 
 from ... import op
-from ...composites.recurrent import LONGEST, Activation, Cell, GRUCell, LSTMCell, RNNCell, run
+from ...composites.recurrent import Activation, Cell, GRUCell, LSTMCell, RNNCell, run
 from ...composites.tensors import number, parts_of
-from ..values import Value, known_sizes, shape_of
+from ..values import shape_of
 from .elementwise import hard_sigmoid, scaled, softplus
-from .loops import count_to
 from .manipulate import at
 from .registry import Node, converter
 
@@ -79,24 +77,6 @@ def _cell(node: Node, direction: int, weights: list[ir.Value | None], size: int)
     )  # fmt: skip
 
 
-def _run_loop(
-    node: Node, cell: Cell, x: ir.Value, state: list[ir.Value], backward: bool,
-    lengths: ir.Value | None,
-) -> tuple[ir.Value, list[ir.Value]]:  # fmt: skip
-    """Run a cell over a number of steps that the program finds: the outputs, and the last state."""
-    steps = shape_of(x)[0]
-    inputs = node.importer.builder.emit(cell.multiply(x))
-
-    def turn(place: Value, state: list[ir.Value]) -> tuple[Value, list[ir.Value], list[ir.Value]]:
-        (step,) = known_sizes(place, "a step")
-        now = steps - 1 - step if backward else step
-        output, new = cell.advance(at(inputs, 0, now), state, now, lengths)
-        return np.array(True), new, [output]
-
-    last, (outputs,) = count_to(node.importer, node.scope, steps, state, turn)
-    return op.flip(outputs, 0) if backward else outputs, last
-
-
 def _recurrent(
     node: Node, x: ir.Value, w: ir.Value, r: ir.Value, b: ir.Value | None = None,
     lengths: ir.Value | None = None, hidden: ir.Value | None = None,
@@ -108,7 +88,7 @@ def _recurrent(
     by_batch = bool(node.attr("layout", 0))
     if by_batch:
         x = op.permute_dims(x, [1, 0, 2])
-    steps, batch, _ = shape_of(x)
+    batch = shape_of(x)[1]
     initial = [hidden, memory] if node.proto.op_type == "LSTM" else [hidden]
     results, ends = [], []
     for i, backward in enumerate(backwards):
@@ -118,12 +98,8 @@ def _recurrent(
             for one in initial
         ]  # fmt: skip
         cell = _cell(node, i, [w, r, b, p], state)
-        if isinstance(steps, int) and steps <= LONGEST:
-            outputs, last = run(cell, x, begin, reverse=backward, lengths=lengths)
-            results.append(op.stack(outputs, 0))
-        else:
-            whole, last = _run_loop(node, cell, x, begin, backward, lengths)
-            results.append(whole)
+        outputs, last = run(cell, x, begin, reverse=backward, lengths=lengths)
+        results.append(outputs)
         ends.append(last)
     # The dimensions are step, direction, batch, state; or batch, step, direction, state.
     whole = op.stack(results, 1)
