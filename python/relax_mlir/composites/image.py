@@ -25,7 +25,7 @@ from ..core.expr import TensorLike, Var, as_tensor
 from ..core.ir import Dim, ShapeStructInfo
 from .layouts import data_letters, of_layout, packed, unpacked
 from .resize import Resampling, resized
-from .sampling import affine_points
+from .sampling import affine_coordinates
 from .sampling import grid_sample as sample_grid
 from .tensors import rank_of, shape_of, size
 
@@ -254,4 +254,4 @@ def affine_grid(data: TensorLike, size: Any) -> ir.Value:
     if len(dims) != 3 or dims[1:] != [2, 3]:
         raise ValueError(f"expected matrices of 2 rows and 3 columns, but got {dims}")
     height, width = sizes_of(size, 2)
-    return affine_points(x, [height, width])
+    return affine_coordinates(x, [height, width])

@@ -281,7 +281,7 @@ def grid_sample(x: ir.Value, grid: ir.Value, mode: str, padding: str, corners: b
 def affine_points(
     matrices: ir.Value, sizes: Sequence[int | Dim], *, corners: bool = True
 ) -> ir.Value:
-    """Return the points of images that are turned, scaled and moved, for `grid_sample`.
+    """Return the points of images that are turned, scaled and moved, as `grid_sample` takes them.
 
     Parameters
     ----------
@@ -296,8 +296,17 @@ def affine_points(
     Returns
     -------
     mlir.ir.Value
-        Of the dimensions batch, coordinate, and those of the result.
+        Of the dimensions batch, those of the result, and coordinate.
     """
+    count = len(sizes)
+    points = affine_coordinates(matrices, sizes, corners=corners)
+    return op.permute_dims(points, [0, *range(2, 2 + count), 1])
+
+
+def affine_coordinates(
+    matrices: ir.Value, sizes: Sequence[int | Dim], *, corners: bool = True
+) -> ir.Value:
+    """Return what `affine_points` does, with the coordinate as the second dimension."""
     points = _points(sizes, corners, matrices.type.dtype)
     return op.reshape(op.matmul(matrices, points), [shape_of(matrices)[0], len(sizes), *sizes])
 

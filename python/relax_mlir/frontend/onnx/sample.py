@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from mlir import ir
 
-from ... import op
 from ...composites.sampling import affine_points, grid_sample
 from ..values import Value, known_sizes, shape_of
 from .registry import Node, converter
@@ -31,5 +30,4 @@ def _affine_grid(node: Node, matrices: ir.Value, shape: Value) -> ir.Value:
         raise ValueError(
             f"expected matrices of {count} rows and {count + 1} columns, but got {matrices.type}"
         )
-    points = affine_points(matrices, sizes, corners=bool(node.attr("align_corners", 0)))
-    return op.permute_dims(points, [0, *range(2, 2 + count), 1])
+    return affine_points(matrices, sizes, corners=bool(node.attr("align_corners", 0)))
