@@ -11,6 +11,7 @@
 #include "VectorBody.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -36,16 +37,22 @@ bool RowElements::isBuffered(Value value, const RowScope &scope) const {
 /// Computes what is the same for the whole row before a loop that needs it.
 void RowElements::hoist(IndexBuilder &b, linalg::LinalgOp op,
                         RowScope &row) const {
-  for (OpOperand &operand : op->getOpOperands()) {
-    Value value = operand.get();
-    if (!isa<TensorType>(value.getType()) || !KernelSpace::isRead(op, operand))
-      continue;
-    auto producer = value.getDefiningOp<linalg::LinalgOp>();
-    if (producer ? plan.isUniform(producer)
-                 : plan.isUniform(context.space.getAccess(operand)))
-      evaluateOperand(b, operand, row);
-    else if (producer && !isBuffered(value, row))
-      hoist(b, producer, row);
+  llvm::SmallSetVector<Operation *, 8> needed; // each one once, in a graph
+  needed.insert(op);
+  for (size_t i = 0; i < needed.size(); ++i) {
+    auto reader = cast<linalg::LinalgOp>(needed[i]);
+    for (OpOperand &operand : reader->getOpOperands()) {
+      Value value = operand.get();
+      if (!isa<TensorType>(value.getType()) ||
+          !KernelSpace::isRead(reader, operand))
+        continue;
+      auto producer = value.getDefiningOp<linalg::LinalgOp>();
+      if (producer ? plan.isUniform(producer)
+                   : plan.isUniform(context.space.getAccess(operand)))
+        evaluateOperand(b, operand, row);
+      else if (producer && !isBuffered(value, row))
+        needed.insert(producer);
+    }
   }
 }
 
