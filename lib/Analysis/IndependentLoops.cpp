@@ -25,7 +25,22 @@ static bool hasKnownAccesses(Operation *op) {
          op->hasTrait<OpTrait::IsTerminator>() || isMemoryEffectFree(op);
 }
 
-/// Returns the end of the values that an index has, from 0 on, if it is known.
+/// Returns a number that a value does not exceed, if one is known.
+static std::optional<int64_t> getMost(Value value) {
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return constant.getSExtValue();
+  if (auto cast = value.getDefiningOp<arith::IndexCastOp>())
+    return getMost(cast.getIn());
+  auto least = value.getDefiningOp<arith::MinSIOp>();
+  if (!least)
+    return std::nullopt;
+  std::optional<int64_t> lhs = getMost(least.getLhs()),
+                         rhs = getMost(least.getRhs());
+  return lhs && rhs ? std::min(*lhs, *rhs) : lhs ? lhs : rhs;
+}
+
+/// Returns an end of the values that an index has, from 0 on, if one is known.
 static std::optional<int64_t> getEnd(Value index) {
   APInt value;
   if (matchPattern(index, m_ConstantInt(&value)))
@@ -36,10 +51,9 @@ static std::optional<int64_t> getEnd(Value index) {
                   ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp())
                   : scf::ForOp();
   if (!loop || index != loop.getInductionVar() ||
-      !matchPattern(loop.getLowerBound(), m_Zero()) ||
-      !matchPattern(loop.getUpperBound(), m_ConstantInt(&value)))
+      !matchPattern(loop.getLowerBound(), m_Zero()))
     return std::nullopt;
-  return value.getSExtValue();
+  return getMost(loop.getUpperBound());
 }
 
 /// How many indices an iteration has of its own, if the index is one of them:
