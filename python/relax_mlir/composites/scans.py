@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 
 from mlir import ir
 
@@ -20,26 +21,54 @@ _AFTER = (
     "T.log(T.float64(1) + T.exp(-T.abs(element - {before}))))"
 )
 
-# Totals are float64: elements of a long line are small beside their sum.
-_LOG_OF_SUMS = """
+# Lines are lanes, so many of them at a time.
+_LANES = 128
+
+# Threads share the blocks of lines, or what is around them where a block has all lines.
+_LINES = """
 @I.ir_module
 class Module:
     @T.prim_func
-    def log_of_running_sums(x_: T.handle, y_: T.handle):
+    def {name}(x_: T.handle, y_: T.handle):
         outer, n, inner = T.int64(), T.int64(), T.int64()
         x = T.match_buffer(x_, (outer, n, inner), "{dtype}")
-        y = T.match_buffer(y_, (outer, n, inner), "{dtype}")
-        for k in T.parallel(outer):
-            total = T.alloc_buffer((inner,), "float64")
-            for j in T.vectorized(inner):
-                total[j] = -T.infinity("float64")
-            for i in range(n):
-                for j in T.vectorized(inner):
-                    before = total[j]
-                    element = T.Cast("float64", x[k, i, j])
-                    after = {after}
-                    total[j] = after
-                    y[k, i, j] = T.Cast("{dtype}", after)
+        y = T.match_buffer(y_, (outer, n, inner), "{result}")
+        for {first}:
+            for {second}:
+                width = T.min(inner - block * {lanes}, T.int64({lanes}))
+{body}"""
+
+# Totals are float64: elements of a long line are small beside their sum.
+_LOG_OF_SUMS = """
+total = T.alloc_buffer(({lanes},), "float64")
+for j in T.vectorized(width):
+    total[j] = -T.infinity("float64")
+for i in range(n):
+    for j in T.vectorized(width):
+        before = total[j]
+        element = T.Cast("float64", x[k, i, block * {lanes} + j])
+        after = {after}
+        total[j] = after
+        y[k, i, block * {lanes} + j] = T.Cast("{dtype}", after)
+"""
+
+_PLACES = """
+best = T.alloc_buffer(({lanes},), "{dtype}")
+place = T.alloc_buffer(({lanes},), "int64")
+for j in T.vectorized(width):
+    best[j] = {least}
+    place[j] = T.int64(0)
+for i in range(n):
+    here = T.Cast("int64", i)
+    for j in T.vectorized(width):
+        element = x[k, i, block * {lanes} + j]
+        before = best[j]
+        last = place[j]
+        is_it = {test}
+        best[j] = T.Select(is_it, element, before)
+        found = T.Select(is_it, here, last)
+        place[j] = found
+        y[k, i, block * {lanes} + j] = found
 """
 
 # A line has no other lines as lanes, so blocks of it are: their exponentials relative to the
@@ -113,6 +142,8 @@ def running_extreme(x: ir.Value, axis: int, is_largest: bool) -> tuple[ir.Value,
     is_largest : bool
     """
     values = (op.cummax if is_largest else op.cummin)(x, axis)
+    if axis != rank_of(x) - 1 and x.type.dtype in ("float32", "float64", "int32", "int64"):
+        return values, _places_of_extremes(x, axis, is_largest)
     is_it = op.equal(x, values)
     if x.type.dtype.startswith(("float", "bfloat")):
         is_it = op.logical_or(is_it, op.isnan(x))
@@ -120,6 +151,36 @@ def running_extreme(x: ir.Value, axis: int, is_largest: bool) -> tuple[ir.Value,
     places = op.arange(0, shape_of(x)[axis], 1, "int64")
     places = op.expand_dims(places, others) if others else places
     return values, op.cummax(op.where(is_it, places, number(0, "int64")), axis)
+
+
+def _along_lines(x: ir.Value, axis: int, name: str, body: str, result: str) -> ir.Value:
+    """Return what a kernel makes of lines that are lanes."""
+    dims, dtype = shape_of(x), x.type.dtype
+    outer, inner = product(dims[:axis]), product(dims[axis + 1 :])
+    loops = ["block in {0}((inner + {1} - 1) // {1})", "k in {0}(outer)"]
+    if not (outer == 1 or (isinstance(inner, int) and inner > _LANES)):
+        loops.reverse()
+        name += "_by_outer"
+    source = _LINES.format(
+        name=name, dtype=dtype, result=result, lanes=_LANES,
+        first=loops[0].format("T.parallel", _LANES), second=loops[1].format("range", _LANES),
+        body=textwrap.indent(body.lstrip("\n"), " " * 16),
+    )  # fmt: skip
+    shape = [outer, dims[axis], inner]
+    kernel = add_kernel(source, name)
+    made = op.call_tir(kernel, [op.reshape(x, shape)], TensorStructInfo(shape, result))
+    return op.reshape(made, dims)
+
+
+def _places_of_extremes(x: ir.Value, axis: int, is_largest: bool) -> ir.Value:
+    dtype = x.type.dtype
+    name, sign, least = ("largest", ">=", "min") if is_largest else ("smallest", "<=", "max")
+    test, begin = f"element {sign} before", f'T.{least}_value("{dtype}")'
+    if dtype.startswith("float"):
+        test += " or element != element"
+        begin = f'{"-" if is_largest else ""}T.infinity("{dtype}")'
+    body = _PLACES.format(dtype=dtype, lanes=_LANES, test=test, least=begin)
+    return _along_lines(x, axis, f"places_of_{name}_{dtype}", body, "int64")
 
 
 def log_of_running_sums(x: ir.Value, axis: int) -> ir.Value:
@@ -137,13 +198,11 @@ def log_of_running_sums(x: ir.Value, axis: int) -> ir.Value:
         order = [last, *range(last)]
         back = [*range(1, last + 1), 0]
         return op.permute_dims(log_of_running_sums(op.permute_dims(x, order), 0), back)
-    dims, dtype = shape_of(x), x.type.dtype
+    dtype = x.type.dtype
     if last == 0:
         source = _LOG_OF_SUMS_OF_LINE.format(dtype=dtype, after=_AFTER.format(before="before[0]"))
         kernel = add_kernel(source, f"log_of_running_sums_of_line_{dtype}")
-        return op.call_tir(kernel, [x], TensorStructInfo(dims, dtype))
-    shape = [product(dims[:axis]), dims[axis], product(dims[axis + 1 :])]
-    source = _LOG_OF_SUMS.format(dtype=dtype, after=_AFTER.format(before="before"))
-    kernel = add_kernel(source, f"log_of_running_sums_{dtype}")
-    result = op.call_tir(kernel, [op.reshape(x, shape)], TensorStructInfo(shape, dtype))
-    return op.reshape(result, dims)
+        return op.call_tir(kernel, [x], TensorStructInfo(shape_of(x), dtype))
+    after = _AFTER.format(before="before")
+    body = _LOG_OF_SUMS.format(dtype=dtype, lanes=_LANES, after=after)
+    return _along_lines(x, axis, f"log_of_running_sums_{dtype}", body, dtype)

@@ -268,6 +268,17 @@ def test_log_of_running_sums_of_a_line(exec_mode: str) -> None:
         check({"sums": lambda x: x.logcumsumexp(0)}, x)
 
 
+@pytest.mark.parametrize("shape", [(2, 4, 300), (3, 5, 128), (2, 0, 200), (2, 3, 0)])
+def test_running_functions_of_many_lines(exec_mode: str, shape: tuple[int, ...]) -> None:
+    """Lines are lanes, in blocks that threads share; the last block has fewer."""
+    x = (torch.randn(shape, generator=torch.Generator().manual_seed(0)) * 3).round()
+    functions: Functions = {
+        "extremes": lambda x: [*x.cummax(1), *x.double().cummin(0), *x.long().cummin(1)],
+        "sums": lambda x: [x.logcumsumexp(0), x.logcumsumexp(1)],
+    }
+    check(functions, x)
+
+
 def test_remainders_have_the_sign_of_the_dividend() -> None:
     x = torch.tensor([0.0, -0.0, -6.0, -1.0, 6.0, 7.5])
     functions: Functions = {"fmod": lambda x: torch.fmod(x, 3.0)}
