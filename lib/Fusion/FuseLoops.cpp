@@ -184,9 +184,11 @@ static bool mayShareLoops(linalg::GenericOp producer) {
          }) == 1;
 }
 
-/// Puts `producer` into the first one of those that read it.
+/// Puts `producer` into the first one of those that read it, which also makes
+/// what others read if it shares its loops.
 static LogicalResult fuseIntoReader(RewriterBase &rewriter,
-                                    linalg::GenericOp producer) {
+                                    linalg::GenericOp producer,
+                                    bool sharesLoops) {
   OpOperand &use = getFirstReader(producer);
   auto reader = cast<linalg::GenericOp>(use.getOwner());
   rewriter.setInsertionPoint(reader);
@@ -195,23 +197,28 @@ static LogicalResult fuseIntoReader(RewriterBase &rewriter,
   if (failed(fused))
     return failure();
   for (auto [result, replacement] : fused->replacements)
-    rewriter.replaceAllUsesWith(result, replacement);
+    if (sharesLoops || result.getDefiningOp() == reader)
+      rewriter.replaceAllUsesWith(result, replacement);
   rewriter.eraseOp(reader);
   return success();
 }
 
 /// The first operation of `body` that may go into what reads it; null where
-/// there is none. Loops are shared last, where the kernel has several results:
-/// from the end, so that no operation reads two results of one before it.
+/// there is none.
 static linalg::GenericOp findProducer(Block &body) {
   for (auto producer : body.getOps<linalg::GenericOp>())
     if (mayGoIntoReaders(producer))
       return producer;
-  if (body.getTerminator()->getNumOperands() > 1)
-    for (Operation &op : llvm::reverse(body))
-      if (auto producer = dyn_cast<linalg::GenericOp>(op);
-          producer && mayShareLoops(producer))
-        return producer;
+  return {};
+}
+
+/// The last operation of `body` that may share its loops with a reader, so that
+/// none reads two results of one before it; null where there is none.
+static linalg::GenericOp findSharedLoops(Block &body) {
+  for (Operation &op : llvm::reverse(body))
+    if (auto producer = dyn_cast<linalg::GenericOp>(op);
+        producer && mayShareLoops(producer))
+      return producer;
   return {};
 }
 
@@ -369,15 +376,20 @@ void mlir::relax::fuseLoops(func::FuncOp kernel) {
     return; // its class computes all of that where it needs it
   foldPermutations(rewriter, kernel);
   sinkCollapses(rewriter, kernel);
-  while (linalg::GenericOp producer = findProducer(kernel.getBody().front())) {
-    if (failed(fuseIntoReader(rewriter, producer)))
-      return;
+  Block &body = kernel.getBody().front();
+  bool hasResults = body.getTerminator()->getNumOperands() > 1;
+  while (true) {
+    linalg::GenericOp producer = findProducer(body);
+    bool sharesLoops = !producer && hasResults;
+    if (sharesLoops)
+      producer = findSharedLoops(body);
+    if (!producer || failed(fuseIntoReader(rewriter, producer, sharesLoops)))
+      break;
     if (producer->use_empty())
       rewriter.eraseOp(producer);
     (void)applyPatternsGreedily(kernel, frozen);
   }
-  SmallVector<linalg::GenericOp> ops(
-      kernel.getBody().front().getOps<linalg::GenericOp>());
+  SmallVector<linalg::GenericOp> ops(body.getOps<linalg::GenericOp>());
   for (linalg::GenericOp op : ops)
     writeInPlace(rewriter, op);
 }

@@ -7,7 +7,7 @@
 
 // CHECK-LABEL: relax.func @chain
 // CHECK: relax.dataflow
-// CHECK-NEXT: relax.call @fused_multiply_exp_add(%x, %y) : (!relax.tensor<[n, 8], f32>, !relax.tensor<[8], f32>) -> !relax.tensor<[n, 8], f32>
+// CHECK-NEXT: relax.call @fused_multiply_exp_add(%x, %y) {relax.fresh} : (!relax.tensor<[n, 8], f32>, !relax.tensor<[8], f32>) -> !relax.tensor<[n, 8], f32>
 // CHECK-NEXT: relax.output
 // CHECK: relax.func private @fused_multiply_exp_add(%arg0: !relax.tensor<[n, 8], f32>, %arg1: !relax.tensor<[8], f32>) -> !relax.tensor<[n, 8], f32> attributes {Primitive = true} {
 // CHECK-NEXT: relax.dataflow
@@ -185,7 +185,7 @@ relax.func @read_before_the_end(%x: !x) -> !x {
 
 // CHECK-LABEL: relax.func @open
 // CHECK: %[[S:.*]] = relax.shape <[n]>
-// CHECK-NEXT: relax.call @fused_exp_sin(%{{.*}}, %[[S]]) : (!relax.tensor<[n * 2], f32>, !relax.shape<[n]>)
+// CHECK-NEXT: relax.call @fused_exp_sin(%{{.*}}, %[[S]]) {relax.fresh} : (!relax.tensor<[n * 2], f32>, !relax.shape<[n]>)
 relax.func @open(%x: !x, %y: !relax.tensor<[n], f32>) -> !x {
   %0 = relax.dataflow -> !x {
     %1 = relax.exp %x : (!x) -> !x
