@@ -77,6 +77,9 @@ def Relax_Dialect : Dialect {
 
     // On an operator: relax-legalize-ops leaves it alone.
     "::mlir::UnitAttr":$keep,
+    // On a call of a function that a pass has made of kernels: its results share
+    // no memory with what is there before, which only its body would tell.
+    "::mlir::UnitAttr":$fresh,
     // On a dataflow block that Python is rewriting.
     "::mlir::UnitAttr":$rewritten_block,
     // On a match_cast: the operator whose operands it checks.

@@ -70,8 +70,11 @@ struct RelaxFuseOpsPass : relax::impl::RelaxFuseOpsPassBase<RelaxFuseOpsPass> {
         return failure();
     }
     IRRewriter rewriter(&getContext());
+    // Kernels allocate what they return.
+    RelaxDialect::FreshAttrHelper fresh(&getContext());
     for (const FusionGroup &group : groups)
-      outliner.outline(getOps(group), rewriter);
+      fresh.setAttr(outliner.outline(getOps(group), rewriter),
+                    rewriter.getUnitAttr());
     return success();
   }
 

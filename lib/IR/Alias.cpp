@@ -12,8 +12,9 @@
 //   Tensors in one storage share its root, as they may lie over each other.
 // - Casts, tuples, blocks and branches pass on the roots of what they are
 // given.
-// - A call may return what it is given, and what a closure captured. An impure
-//   one may also return whatever another one was given before.
+// - A call may return what it is given, and what a closure captured, unless it
+//   is of kernels. An impure one may also return whatever another one was given
+//   before.
 // - Parameters may share memory among each other and with what impure calls
 //   return; those of a closure with all that is there around it.
 //
@@ -115,6 +116,8 @@ void AliasInfo::visitBlock(Block &block) {
 /// The union of all operands, and memory that comes up here.
 const AliasInfo::Node *AliasInfo::visitCall(Operation &op, bool isPure) {
   Value result = op.getResult(0);
+  if (RelaxDialect::FreshAttrHelper(op.getContext()).getAttr(&op))
+    return makeRoot(Root::Fresh, result, result.getType());
   const Node *node =
       makeRoot(isPure ? Root::Fresh : Root::Unknown, result, result.getType());
   for (Value operand : op.getOperands()) {
