@@ -168,7 +168,11 @@ static OpOperand &getFirstReader(linalg::GenericOp producer) {
 /// Whether the first reader of what `producer` makes, which is used elsewhere
 /// too, may compute it and write both.
 static bool mayShareLoops(linalg::GenericOp producer) {
-  if (producer->use_empty() || !producer.isAllParallelLoops() ||
+  // Bodies of other loops may read elements of it, wherever these are.
+  bool isHere = llvm::all_of(producer->getUsers(), [&](Operation *user) {
+    return user->getBlock() == producer->getBlock();
+  });
+  if (!isHere || producer->use_empty() || !producer.isAllParallelLoops() ||
       llvm::any_of(producer.getDpsInitsMutable(), [&](OpOperand &init) {
         return producer.payloadUsesValueFromOperand(&init) ||
                !producer.getMatchingIndexingMap(&init).isIdentity();
