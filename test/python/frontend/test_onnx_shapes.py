@@ -13,8 +13,9 @@ onnx = pytest.importorskip("onnx")
 
 import onnx_models  # noqa: E402
 import relax_mlir as relax  # noqa: E402
+from onnx.reference import ReferenceEvaluator  # noqa: E402
 from onnx_models import graph, random  # noqa: E402
-from relax_mlir.frontend.onnx import from_onnx  # noqa: E402
+from relax_mlir.frontend.onnx import InferenceSession, from_onnx  # noqa: E402
 
 check = functools.partial(onnx_models.check, opt_level=0)
 
@@ -376,6 +377,26 @@ def test_images_are_resized_like_others(coordinates: str, kind: str) -> None:
         {"x": random(1, 2, 4, 6), "o": random(1, 2, 7, 4)},
         {"x": random(2, 2, 2, 3 + least), "o": random(2, 2, least, 9)},
     )
+
+
+@pytest.mark.parametrize("height", ["h", "4"])
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+def test_upsample_is_a_resize_from_the_first_element(mode: str, height: str) -> None:
+    options = f'mode = "{mode}"'
+    model = graph(f"""(float[n, 2, {height}, 5] x) => (float[n, 2, p, q] y) {{
+      s = Constant<value = float[4] {{1, 1, 2, 1.5}}>()
+      y = Upsample<{options}>(x, s)
+    }}""")
+    model.opset_import[0].version = 9
+    newer = graph(f"""(float[n, 2, {height}, 5] x) => (float[n, 2, p, q] y) {{
+      s = Constant<value = float[4] {{1, 1, 2, 1.5}}>()
+      y = Resize<{options}, coordinate_transformation_mode = "asymmetric",
+        nearest_mode = "floor">(x, , s)
+    }}""")
+    feed = {"x": random(1, 2, 4, 5)}
+    (ours,) = InferenceSession(model).run(None, feed)
+    (wanted,) = ReferenceEvaluator(newer).run(None, feed)
+    np.testing.assert_allclose(ours, wanted, rtol=1e-5, atol=1e-6)
 
 
 def test_error_of_symbolic_images() -> None:

@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 from mlir import ir
 
-from ... import op
 from ...composites.resize import Axis, Resampling, cropped, resized_along, scaled_length
 from ...composites.tensors import cast, normal_axis, same
-from ...core.expr import const
 from ...core.ir import Dim
 from ..values import Value, known_array, known_sizes, rank_of, shape_of
 from .registry import Node, converter
@@ -92,13 +90,8 @@ def _axes(node: Node, x: ir.Value, regions: Value, scales: Value, sizes: Value) 
     return [Axis(*each) for each in zip(places, dims, lengths, factors, rois, strict=True)]
 
 
-@converter("Resize", since=11, raw=(1, 2, 3))
-def _resize(
-    node: Node, x: ir.Value, roi: Value = None, scales: Value = None, sizes: Value = None
-) -> ir.Value:
-    how, dtype = _resampling(node), x.type.dtype
-    crops = how.mode == "tf_crop_and_resize"
-    axes = _axes(node, x, roi if crops else None, scales, sizes)
+def _resized(node: Node, x: ir.Value, how: Resampling, axes: list[Axis]) -> ir.Value:
+    dtype, crops = x.type.dtype, how.mode == "tf_crop_and_resize"
     if how.method != "nearest_neighbor" and dtype.startswith(("int", "uint")):
         raise NotImplementedError(f"expected floats for mode {node.attr('mode')}, but got {dtype}")
     is_wide = how.method == "nearest_neighbor" or dtype == "float64"
@@ -110,20 +103,17 @@ def _resize(
     return cast(cropped(result, how, axes) if crops else result, dtype)
 
 
+@converter("Resize", since=11, raw=(1, 2, 3))
+def _resize(
+    node: Node, x: ir.Value, roi: Value = None, scales: Value = None, sizes: Value = None
+) -> ir.Value:
+    how = _resampling(node)
+    regions = roi if how.mode == "tf_crop_and_resize" else None
+    return _resized(node, x, how, _axes(node, x, regions, scales, sizes))
+
+
 @converter("Upsample", since=9, raw=(1,))
 def _upsample(node: Node, x: ir.Value, scales: Value) -> ir.Value:
-    node.refuse("mode", default="nearest")
-    factors = [float(factor) for factor in known_array(scales, "scales")]
-    dims = shape_of(x)
-    for axis, factor in enumerate(factors):
-        dim = dims[axis]
-        if factor == 1:
-            continue
-        if not isinstance(dim, int):
-            if not factor.is_integer():
-                raise NotImplementedError(f"expected a dimension of known size, but got {dim}")
-            x = op.repeat(x, int(factor), axis)
-            continue
-        places = np.floor(np.arange(math.floor(dim * factor)) / factor).astype(np.int64)
-        x = op.take(x, const(np.minimum(places, dim - 1)), axis)
-    return x
+    method = _METHODS[_one_of(node, "mode", ("nearest", "linear"), "nearest")]
+    how = Resampling(method, "asymmetric", "floor", slack=0.0, dtype="float64", divides=True)
+    return _resized(node, x, how, _axes(node, x, None, scales, None))
