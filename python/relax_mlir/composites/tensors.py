@@ -212,8 +212,9 @@ def product_along(x: ir.Value, matrix: np.ndarray, axis: int) -> ir.Value:
     """
     last = rank_of(x) - 1
     begins, width = _bands(matrix)
-    # A term costs as much as so many columns of a product: elements of the last axis are gathered.
-    cost = 20 if axis == last else 6
+    # A term costs as much as so many columns of a product. Elements of the last axis are gathered,
+    # from more lines where there are fewer in the result.
+    cost = 6 if axis != last else 12 if len(matrix) >= matrix.shape[1] else 20
     if 0 < width <= _MOST_TERMS and width * cost <= matrix.shape[1]:
         return _sum_of_bands(x, matrix, axis, begins, width)
     return matmul_along(x, const(np.ascontiguousarray(matrix.T), x.type.dtype), axis)
