@@ -61,9 +61,11 @@ def RelaxFuseOpsPass : Pass<"relax-fuse-ops", "ModuleOp"> {
     Takes calls of kernels out of dataflow blocks, in groups, into private
     functions with the attribute `Primitive`, of which `relax-fuse-tir` makes
     kernels. A group ends in one call, through which all that is computed in it
-    leaves. Kernels on memrefs are put on tensors first, as `relax-raise-kernels`
-    does. Kinds of kernels are those of `relax-annotate-op-pattern`, which need not
-    have run. Groups are:
+    leaves; where all are loops over the same elements, the results of others may
+    be used after it, too. A call of such a function is `relax.fresh`: no result
+    is an argument. Kernels on memrefs are put on tensors first, as
+    `relax-raise-kernels` does. Kinds of kernels are those of
+    `relax-annotate-op-pattern`, which need not have run. Groups are:
 
     - a matrix product or window computation, and what follows element by element;
     - operations that work row by row on the same rows, reductions and
