@@ -38,13 +38,11 @@ class Calls:
         return result
 
     def result(self, handle: int) -> list[float]:
-        """Return the elements of the tensor that a call returns, flat."""
+        """Return the elements of the first tensor that a call returns, flat."""
         import numpy as np
+        from peers.base import arrays_of
 
-        result = self._bound[handle]()
-        result = result[0] if isinstance(result, list) else result
-        array = result if isinstance(result, np.ndarray) else np.from_dlpack(result)
-        return [float(x) for x in np.ravel(array)]
+        return [float(x) for x in np.ravel(arrays_of(self._bound[handle]())[0])]
 
     def time(self, handle: int, milliseconds: float) -> dict[str, float]:
         """Return nanoseconds per call, the median of five stretches, with what they took in all."""
