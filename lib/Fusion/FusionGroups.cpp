@@ -124,6 +124,7 @@ private:
   bool readsSlice(const Group &group) const;
   bool followsCollapsed(const Group &group) const;
   bool becomesLoops(const Group &group) const;
+  bool mayJoin(const Group &group) const;
   bool isOneNest(const Group &group) const;
   bool mayMoveToEnd(const Group &group) const;
   bool isReadOnce(const Edge &edge) const;
@@ -514,19 +515,24 @@ bool Partitioner::becomesLoops(const Group &group) const {
   });
 }
 
+/// Whether nodes are kernels that may become one: not too many, without an
+/// update in place between them.
+bool Partitioner::mayJoin(const Group &group) const {
+  return group.size() <= maxCalls && llvm::all_of(group, [&](unsigned member) {
+           return nodes[member].facts &&
+                  nodes[member].segment == nodes[group.front()].segment;
+         });
+}
+
 /// Loops over the same elements, which one nest computes whatever results of
 /// them are used outside.
 bool Partitioner::isOneNest(const Group &group) const {
-  if (group.size() > maxCalls)
-    return false;
-  for (unsigned member : group) {
-    const KernelFacts *facts = nodes[member].facts;
-    if (!facts || !facts->elementwise || facts->hasReduction ||
-        facts->pattern > OpPattern::Broadcast ||
-        nodes[member].segment != nodes[group.front()].segment)
-      return false;
-  }
-  return isUniform(group) &&
+  bool areLoops = mayJoin(group) && llvm::all_of(group, [&](unsigned member) {
+                    const KernelFacts &facts = *nodes[member].facts;
+                    return facts.elementwise && !facts.hasReduction &&
+                           facts.pattern <= OpPattern::Broadcast;
+                  });
+  return areLoops && isUniform(group) &&
          llvm::all_of(getInnerEdges(group), [&](const Edge &edge) {
            return isReadInOrder(*nodes[edge.to].facts, edge.param);
          });
@@ -555,12 +561,8 @@ bool Partitioner::readsSlice(const Group &group) const {
 }
 
 bool Partitioner::isWorthIt(const Group &group) const {
-  if (group.size() > maxCalls)
+  if (!mayJoin(group))
     return false;
-  for (unsigned member : group)
-    if (!nodes[member].facts ||
-        nodes[member].segment != nodes[group.front()].segment)
-      return false;
   if (readsSlice(group))
     return true;
   if (llvm::any_of(group, [&](unsigned member) {
