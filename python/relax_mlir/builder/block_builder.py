@@ -171,6 +171,10 @@ class BlockBuilder(ModuleWriter):
             with self._write(function, attrs):
                 yield
 
+    def _unused_name(self, name: str) -> str:
+        """Return a name that no function of the module has."""
+        return Names(filter(None, map(symbol_name, self._module.body.operations))).unique(name)
+
     @contextlib.contextmanager
     def private_function(
         self, name: str, params: Sequence[Var], ret_struct_info: ir.Type
@@ -216,7 +220,7 @@ class BlockBuilder(ModuleWriter):
         [GlobalVar(name='main'), GlobalVar(name='twice')]
         """
         self._require_free(name, params)
-        new_name = Names(filter(None, map(symbol_name, self._module.body.operations))).unique(name)
+        new_name = self._unused_name(name)
         around, self._names = self._names, Names(param.name for param in params)
         try:
             with self._context:
@@ -451,8 +455,7 @@ class BlockBuilder(ModuleWriter):
         known = self._kernels.get(structure)
         if known is not None and self._symbol(known) is not None:
             return GlobalVar(known)
-        names = Names(filter(None, map(symbol_name, self._module.body.operations)))
-        new_name = names.unique(name)
+        new_name = self._unused_name(name)
         with self._context, ir.Location.unknown():
             copy = func.operation.clone(ip=ir.InsertionPoint(self._module.body)).operation
             copy.attributes["sym_name"] = ir.StringAttr.get(new_name)
