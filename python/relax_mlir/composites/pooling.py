@@ -16,7 +16,7 @@ from .. import op
 from ..core.expr import const
 from ..core.ir import Dim
 from .padding import padded
-from .tensors import cast, number, product, rank_of, shape_of, size_tensor
+from .tensors import at_least, cast, number, product, rank_of, shape_of, size_tensor
 
 # The first element of a dimension, the one after the last, and the step.
 Cut = tuple[int, int | Dim, int]
@@ -58,7 +58,7 @@ def places_of_largest(
     widths = []
     for i, begin in enumerate(padding[: len(kernel)]):
         reach = (windows[i] - 1) * strides[i] + (kernel[i] - 1) * dilations[i] + 1
-        widths.append((begin, _positive(reach - images[i] - begin)))
+        widths.append((begin, at_least(reach - images[i] - begin, 0)))
     wide = padded(x, [(0, 0), (0, 0), *widths], "constant")
     numbers = _Numbers.of(images, widths, by_column)
     best, place = None, None
@@ -72,10 +72,6 @@ def places_of_largest(
         best, place = op.where(better, value, best), op.where(better, at, place)
     assert place is not None, "a window has an element"
     return place
-
-
-def _positive(number: int | Dim) -> int | Dim:
-    return max(0, number) if isinstance(number, int) else number.max(0)
 
 
 @dataclasses.dataclass(frozen=True)

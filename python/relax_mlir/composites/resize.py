@@ -32,6 +32,7 @@ from .tensors import (
     shape_of,
     size,
     size_tensor,
+    times_as_large,
 )
 
 # An array of NumPy, a number, or a traced tensor.
@@ -147,18 +148,10 @@ class Axis:
         return isinstance(self.size, int) and isinstance(self.length, int)
 
     @property
-    def times(self) -> int:
-        """How many times each element is there, if that is a whole number; else 0."""
-        if self.scale is not None:
-            times = int(self.scale) if float(self.scale).is_integer() else 0
-        else:
-            dims = [Dim(one) for one in (self.size, self.length)]
-            names = sorted({name for dim in dims for name in dim.variables})
-            # A multiple is what it is for one choice of sizes, if it is so for all.
-            sample = {name: 101 + 6 * i for i, name in enumerate(names)}
-            divisor, wanted = (dim.evaluate(sample) or 0 for dim in dims)
-            times = wanted // divisor if divisor else 0
-        return times if times and same(self.size * times, self.length) else 0
+    def times(self) -> int | None:
+        """How many times each element is there, if that is a whole number, by the scale too."""
+        times = times_as_large(self.length, self.size)
+        return times if self.scale in (None, times) else None
 
 
 class _Frame:
@@ -279,9 +272,14 @@ def _clipped(elements: Numbers, extent: Numbers) -> Numbers:
     return np.maximum(np.minimum(elements, extent - 1), 0)
 
 
+def _elements_around(axis: Axis, how: Resampling, beyond: int | Dim) -> Numbers:
+    """Return the elements of the image by their numbers, and some beyond both ends."""
+    return indices(size(axis.size + 2 * beyond), how.dtype) - _size(size(beyond), how.dtype)
+
+
 def _smooth_shares(how: Resampling, axis: Axis, frame: _Frame, beyond: int | Dim) -> Numbers:
     """Return shares of all elements, and of some beyond the image, in those of the result."""
-    elements = indices(size(axis.size + 2 * beyond), how.dtype) - _size(size(beyond), how.dtype)
+    elements = _elements_around(axis, how, beyond)
     places = _COORDINATES[how.mode](frame)
     if isinstance(elements, np.ndarray) and isinstance(places, np.ndarray):
         shares = _kernel(how, (elements - places[:, None]) / frame.width)
@@ -319,10 +317,9 @@ def _matrix(how: Resampling, axis: Axis, frame: _Frame) -> np.ndarray:
             np.add.at(matrix, (np.arange(axis.length), elements.astype("int64")), shares)
         return matrix
     beyond = _reach(how, axis)
-    assert isinstance(beyond, int)
     shares = _smooth_shares(how, axis, frame, beyond)
-    elements = np.clip(np.arange(shares.shape[1]) - beyond, 0, axis.size - 1)
-    np.add.at(matrix.T, elements, shares.T)
+    elements = _clipped(_elements_around(axis, how, beyond), frame.size)
+    np.add.at(matrix.T, elements.astype("int64"), shares.T)
     return matrix
 
 
@@ -333,9 +330,8 @@ def _blended(x: ir.Value, how: Resampling, axis: Axis, frame: _Frame) -> ir.Valu
         beyond = _reach(how, axis)
         shares = _tensor(_smooth_shares(how, axis, frame, beyond), dtype)
         if not how.excludes:
-            whole = indices(size(axis.size + 2 * beyond), how.dtype)
-            elements = _clipped(whole - _size(size(beyond), how.dtype), frame.size)
-            x = _taken(x, elements, axis.place)
+            elements = _elements_around(axis, how, beyond)
+            x = _taken(x, _clipped(elements, frame.size), axis.place)
         return matmul_along(x, op.permute_dims(shares, [1, 0]), axis.place)
     terms = [
         op.multiply(_taken(x, elements, axis.place), op.expand_dims(_tensor(one, dtype), others))
@@ -358,8 +354,9 @@ def resized_along(x: ir.Value, how: Resampling, axis: Axis) -> ir.Value:
     how : Resampling
     axis : Axis
     """
-    if how.repeats and axis.times and not axis.is_known:
-        return op.repeat(x, axis.times, axis.place) if axis.times > 1 else x
+    times = axis.times if how.repeats and not axis.is_known else None
+    if times:
+        return op.repeat(x, times, axis.place) if times > 1 else x
     frame = _Frame(axis, how)
     if how.method == "nearest_neighbor":
         nearest = _ROUNDINGS[how.nearest](_COORDINATES[how.mode](frame), how.slack)

@@ -17,8 +17,7 @@ from mlir import ir
 from .. import op
 from ..core.expr import const
 from ..core.ir import Dim
-from .tensors import cast, number, product, rank_of, shape_of, size_tensor
-from .tensors import size as whole_size
+from .tensors import at_least, cast, number, product, rank_of, shape_of, size_tensor
 
 # Of the cubic kernel of Keys.
 _CUBIC = -0.75
@@ -113,7 +112,7 @@ def tap(
         # There and back again: borders are the ends, or half an element beyond them.
         period = 2 * (size - 1) if corners else 2 * size
         # One element has no way to go.
-        turned = op.floor_mod(place, size_tensor(whole_size(Dim(period).max(1))))
+        turned = op.floor_mod(place, size_tensor(at_least(period, 1)))
         last = size_tensor(period if corners else period - 1)
         return Tap(op.minimum(turned, op.subtract(last, turned)), None, weight)
     nearest = _nearest(place, size)
@@ -334,7 +333,7 @@ def _even_points(count: int, corners: bool) -> np.ndarray:
 
 def _symbolic_points(size: int | Dim, corners: bool, dtype: str) -> ir.Value:
     """Return what `_even_points` does, of a size that may be symbolic."""
-    steps = whole_size(Dim(size - 1).max(1)) if corners else size
+    steps = at_least(size - 1, 1) if corners else size
     first = steps if corners else size - 1
     twice = op.arange(0, size * 2, 2, "int64")
     wide = "float64" if dtype == "float64" else "float32"

@@ -51,13 +51,23 @@ def quotient(dims: Sequence[int | Dim], divisors: Sequence[int | Dim]) -> int | 
     over, under = product(left), product(below)
     if isinstance(over, int) and isinstance(under, int):
         return over // under
+    times = times_as_large(over, under)
+    return size(over // under) if times is None else times
+
+
+def times_as_large(whole: int | Dim, part: int | Dim) -> int | None:
+    """Return how many times one size is another; None where that is no number above 0."""
     # A multiple is what it is for one choice of sizes, if it is so for all.
-    names = {name for one in (over, under) if isinstance(one, Dim) for name in one.variables}
+    names = {name for one in (whole, part) if isinstance(one, Dim) for name in one.variables}
     sample = {name: 101 + 6 * i for i, name in enumerate(sorted(names))}
-    values = [Dim(one).evaluate(sample) for one in (over, under)]
-    if values[0] and values[1] and same(over, under * (values[0] // values[1])):
-        return values[0] // values[1]
-    return size(over // under)
+    over, under = (Dim(one).evaluate(sample) for one in (whole, part))
+    times = over // under if over and under else 0
+    return times if times and same(whole, part * times) else None
+
+
+def at_least(dim: int | Dim, least: int) -> int | Dim:
+    """Return the larger one of a size and a number."""
+    return size(Dim(dim).max(least))
 
 
 def shape_of(value: ir.Value) -> list[int | Dim]:

@@ -23,7 +23,7 @@ from ...composites.convolution import (
 )
 from ...composites.padding import pad
 from ...composites.pooling import places_of_largest
-from ...composites.tensors import cast, number, product, size, size_tensor
+from ...composites.tensors import at_least, cast, number, product, size, size_tensor
 from ...core.ir import Dim
 from ..values import rank_of, shape_of
 from .registry import Function, Node, converter
@@ -68,10 +68,8 @@ def _same_padding(dim: int | Dim, reach: int, stride: int) -> tuple[int | Dim, i
     total: int | Dim = reach - 1
     if stride > 1 and reach > 1:
         total = (((dim + (stride - 1)) // stride) - 1) * stride + reach - dim
-        if isinstance(total, int):
-            total = max(0, total)
-        elif reach < stride:
-            total = total.max(0)
+        if isinstance(total, int) or reach < stride:
+            total = at_least(total, 0)
     # It is never more than reach - 1.
     less = total // 2 if reach > 2 else 0
     return less, total - less
