@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from mlir import ir
@@ -13,7 +12,7 @@ from .. import op
 from ..core.ir import Dim
 from ..core.struct_info import facts_at
 from ..core.variables import unnamed, walk
-from .operations import rank_of
+from .parts import Part, removes_axis
 from .python_pass import function_pass
 from .rewriting import (
     are_equal,
@@ -66,20 +65,10 @@ class SplitBeforePermuteDims:
         return func
 
 
-@dataclass(frozen=True)
-class _Part:
-    """One element along an axis of a tensor, which the axis is left of or not."""
-
-    found: ir.Operation
-    axis: int
-    place: int
-    has_axis: bool
-
-
 def _split(permute: ir.Operation) -> None:
     """Replace what is taken of a tensor that was reshaped and permuted, if that is all of it."""
     reshape = made_by(permute.operands[0], "relax.reshape")
-    parts = [_part_of(use.owner) for use in permute.results[0].uses]
+    parts = [Part.of(use.owner) for use in permute.results[0].uses]
     order = order_of(permute)
     if reshape is None or order is None or not has_one_use(reshape.results[0]):
         return
@@ -103,20 +92,16 @@ def _split(permute: ir.Operation) -> None:
             _replace(part, new)
 
 
-def _replace(part: _Part, new: ir.Value) -> None:
+def _replace(part: Part, new: ir.Value) -> None:
     """Replace a part by what it is without the axis that it is taken along."""
     users = [use.owner for use in part.found.results[0].uses] if part.has_axis else []
-    squeezes = [user.operation for user in users if _removes_axis(user, part.axis)]
+    squeezes = [user.operation for user in users if removes_axis(user, part.axis)]
     if part.has_axis and len(squeezes) < len(users):
         with ir.InsertionPoint(part.found), unnamed(part.found.location):
             part.found.results[0].replace_all_uses_except(op.expand_dims(new, part.axis), squeezes)
     for found in squeezes or [part.found]:
         found.results[0].replace_all_uses_with(new)
         erase_unused(found)
-
-
-def _removes_axis(user: ir.OpView, axis: int) -> bool:
-    return user.operation.name == "relax.squeeze" and list(user.axis or ()) == [axis]
 
 
 def _shape_of_parts(reshape: ir.Operation, axis: int) -> list[Dim] | None:
@@ -128,31 +113,3 @@ def _shape_of_parts(reshape: ir.Operation, axis: int) -> list[Dim] | None:
         before[:-1], after[:axis], facts_at(reshape)
     )
     return after[:axis] + after[axis + 1 :] if is_last else None
-
-
-def _part_of(user: ir.OpView) -> _Part | None:
-    """Return what an operation takes of its first operand; None if that is not one element."""
-    found = user.operation
-    dims = dims_of(found.operands[0])
-    if found.name == "relax.take":
-        place = _number(found.operands[1])
-        if dims is None or place is None or "axis" not in found.attributes:
-            return None
-        return _Part(found, found.attributes["axis"].value % len(dims), place, has_axis=False)
-    if found.name != "relax.strided_slice" or dims is None or len(user.axes) != 1:
-        return None
-    shapes = [place.type.values for place in list(found.operands)[1:]]
-    places = [shape.dims[0].value if shape is not None else None for shape in shapes]
-    begin, end, stride = (*places, 1)[:3]
-    if begin is None or end != begin + 1 or stride != 1:
-        return None
-    return _Part(found, user.axes[0] % len(dims), begin, has_axis=True)
-
-
-def _number(indices: ir.Value) -> int | None:
-    """Return the number that a tensor of indices is, if it is one constant."""
-    constant = made_by(indices, "relax.constant")
-    if constant is None or rank_of(indices) != 0:
-        return None
-    value = constant.attributes["value"]
-    return int(value[0]) if isinstance(value, ir.DenseIntElementsAttr) else None
