@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from mlir import ir
@@ -102,9 +103,16 @@ def _recurrent(
         results.append(outputs)
         ends.append(last)
     # The dimensions are step, direction, batch, state; or batch, step, direction, state.
-    whole = op.stack(results, 1)
-    lasts = [op.stack(list(one), 1 if by_batch else 0) for one in zip(*ends, strict=True)]
+    whole = _stack(results, 1)
+    lasts = [_stack(one, 1 if by_batch else 0) for one in zip(*ends, strict=True)]
     return (op.permute_dims(whole, [2, 0, 1, 3]) if by_batch else whole, *lasts)
+
+
+def _stack(directions: Sequence[ir.Value], axis: int) -> ir.Value:
+    """Return the tensors of all directions along a new axis; that of one is no copy."""
+    if len(directions) == 1:
+        return op.expand_dims(directions[0], axis)
+    return op.stack(list(directions), axis)
 
 
 for _name in _GATES:
