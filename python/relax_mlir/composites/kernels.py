@@ -63,11 +63,12 @@ def add_kernel(source: str, name: str, contract: bool = False) -> GlobalVar:
     """
     kernel = next(iter(from_source(source).functions.values()))
     if contract:
-        _allow_contraction(kernel)
+        allow_contraction(kernel)
     return current_builder().add_kernel(kernel, name)
 
 
-def _allow_contraction(kernel: ir.Operation | ir.OpView) -> None:
+def allow_contraction(kernel: ir.Operation | ir.OpView) -> None:
+    """Let products of a kernel be rounded together with the sums that they are part of."""
     operation = kernel.operation
     flag = ir.Attribute.parse("#arith.fastmath<contract>", operation.context)
 

@@ -40,6 +40,7 @@ from .fold_batch_norm import FoldBatchnormToConv2D
 from .fold_constant import FoldConstant
 from .fold_pad import FoldPad
 from .fuse_activations import FuseActivations
+from .fuse_lstm_steps import FuseLSTMSteps
 from .fuse_ops_by_pattern import FuseOpsByPattern, FusionPattern, PatternCheckContext
 from .fuse_transpose_matmul import FuseTransposeMatmul
 from .gradient import Gradient
@@ -116,6 +117,7 @@ __all__ = [
     "FoldPad",
     "FunctionPass",
     "FuseActivations",
+    "FuseLSTMSteps",
     "FuseOpsByPattern",
     "FuseTransposeMatmul",
     "FusionPattern",

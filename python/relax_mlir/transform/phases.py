@@ -24,6 +24,7 @@ from .fold_batch_norm import FoldBatchnormToConv2D
 from .fold_constant import FoldConstant, is_computed_of_constants
 from .fold_pad import FoldPad
 from .fuse_activations import FuseActivations
+from .fuse_lstm_steps import FuseLSTMSteps
 from .merge_conv_branches import MergeConvBranches
 from .mixed_precision import ToMixedPrecision
 from .options import CompileOptions
@@ -91,6 +92,9 @@ def _foldings(options: CompileOptions) -> list[Pass]:
     splits = options.fuse and not options.device
     passes: list[Any] = [SplitBeforePermuteDims()] if splits else []
     passes += [simplify(join=False), FoldPad()]
+    has_floats = options.precision == "f32" and not options.weights
+    if splits and has_floats and not options.dynamic_quantization:
+        passes.append(FuseLSTMSteps(options.vector_bits))
     if options.integer_products and _multiplies(options, "int16"):
         is_direct = _multiplies(options, "int8") and options.vector_bits == 512
         passes.append(FakeQuantizationToInteger(has_byte_convolutions=is_direct, worthwhile=True))

@@ -111,13 +111,25 @@ def erase_unused(found: ir.Operation) -> None:
     pending = [found]
     while pending:
         op = pending.pop()
-        if len(op.regions) or not op.name.startswith("relax.") or not _ext.is_pure(op):
-            continue
-        if any(True for result in op.results for _ in result.uses):
+        if not _is_unused(op):
             continue
         owners = [defining_op(operand) for operand in op.operands]
         op.erase()
         pending += dict.fromkeys(owner for owner in owners if owner is not None)
+
+
+def erase_all_unused(function: ir.Operation) -> None:
+    """Erase the operations of a function that nothing uses."""
+    for found in reversed(list(walk(function))):  # users come before what they use
+        if _is_unused(found):
+            found.erase()
+
+
+def _is_unused(found: ir.Operation) -> bool:
+    """Say whether an operation of this dialect, without effects, has results that nobody uses."""
+    if len(found.regions) or len(found.results) == 0 or not found.name.startswith("relax."):
+        return False
+    return _ext.is_pure(found) and not any(True for result in found.results for _ in result.uses)
 
 
 def updates_tensors(function: ir.Operation) -> bool:
