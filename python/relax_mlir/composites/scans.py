@@ -71,6 +71,50 @@ for i in range(n):
         y[k, i, block * {lanes} + j] = found
 """
 
+# Extremes that are known are new where an element is one. Most blocks of a long line have none.
+_PLACES_OF_LINES = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def {name}(x_: T.handle, extremes_: T.handle, y_: T.handle):
+        outer, n = T.int64(), T.int64()
+        x = T.match_buffer(x_, (outer, n), "{dtype}")
+        extremes = T.match_buffer(extremes_, (outer, n), "{dtype}")
+        y = T.match_buffer(y_, (outer, n), "int64")
+        for k in T.parallel(outer):
+            place = T.alloc_buffer((1,), "int64")
+            are_new = T.alloc_buffer(({lanes},), "int32")
+            count = T.alloc_buffer((16,), "int32")
+            place[0] = T.int64(0)
+            for j in T.vectorized({lanes}):
+                are_new[j] = 0
+            for block in range((n + {lanes} - 1) // {lanes}):
+                width = T.min(n - block * {lanes}, T.int64({lanes}))
+                for j in T.vectorized(width):
+                    element = x[k, block * {lanes} + j]
+                    extreme = extremes[k, block * {lanes} + j]
+                    are_new[j] = T.Select({test}, 1, 0)
+                for j in T.vectorized(16):
+                    count[j] = 0
+                for i in range({lanes} // 16):
+                    for j in T.vectorized(16):
+                        count[j] = count[j] + are_new[i * 16 + j]
+                for j in T.vectorized(8):
+                    count[j] = count[j] + count[8 + j]
+                for j in T.vectorized(4):
+                    count[j] = count[j] + count[4 + j]
+                last = place[0]
+                if count[0] + count[1] + count[2] + count[3] == 0:
+                    for j in T.vectorized(width):
+                        y[k, block * {lanes} + j] = last
+                else:
+                    for j in range(width):
+                        before = place[0]
+                        found = T.Select(are_new[j] != 0, block * {lanes} + j, before)
+                        place[0] = found
+                        y[k, block * {lanes} + j] = found
+"""
+
 # A line has no other lines as lanes, so blocks of it are: their exponentials relative to the
 # largest element so far, the sums of which are added one by one. Where elements of a block are so
 # far apart that sums would lose digits, or are not finite, each waits for the logarithm before it.
@@ -142,7 +186,9 @@ def running_extreme(x: ir.Value, axis: int, is_largest: bool) -> tuple[ir.Value,
     is_largest : bool
     """
     values = (op.cummax if is_largest else op.cummin)(x, axis)
-    if axis != rank_of(x) - 1 and x.type.dtype in ("float32", "float64", "int32", "int64"):
+    if x.type.dtype in ("float32", "float64", "int32", "int64"):
+        if axis == rank_of(x) - 1:
+            return values, _places_along_last(x, values)
         return values, _places_of_extremes(x, axis, is_largest)
     is_it = op.equal(x, values)
     if x.type.dtype.startswith(("float", "bfloat")):
@@ -181,6 +227,20 @@ def _places_of_extremes(x: ir.Value, axis: int, is_largest: bool) -> ir.Value:
         begin = f'{"-" if is_largest else ""}T.infinity("{dtype}")'
     body = _PLACES.format(dtype=dtype, lanes=_LANES, test=test, least=begin)
     return _along_lines(x, axis, f"places_of_{name}_{dtype}", body, "int64")
+
+
+def _places_along_last(x: ir.Value, extremes: ir.Value) -> ir.Value:
+    """Return the places of extremes along the last axis, of which the values are known."""
+    dims, dtype = shape_of(x), x.type.dtype
+    test = "element == extreme"
+    if dtype.startswith("float"):
+        test += " or element != element"
+    name = f"places_of_extremes_{dtype}"
+    source = _PLACES_OF_LINES.format(name=name, dtype=dtype, test=test, lanes=_LANES)
+    shape = [product(dims[:-1]), dims[-1]]
+    given = [op.reshape(each, shape) for each in (x, extremes)]
+    made = op.call_tir(add_kernel(source, name), given, TensorStructInfo(shape, "int64"))
+    return op.reshape(made, dims)
 
 
 def log_of_running_sums(x: ir.Value, axis: int) -> ir.Value:

@@ -268,6 +268,24 @@ def test_log_of_running_sums_of_a_line(exec_mode: str) -> None:
         check({"sums": lambda x: x.logcumsumexp(0)}, x)
 
 
+def test_places_of_extremes_of_long_lines(exec_mode: str) -> None:
+    """Blocks without a new extreme are filled; of equal ones the last one counts, and of NaN."""
+    generator = torch.Generator().manual_seed(0)
+    drawn = torch.randn(3, 400, generator=generator)
+    ordered = torch.sort(drawn, 1)[0]
+    early = torch.cat([torch.full((3, 1), 9.0), drawn], 1)
+    again = early.clone()
+    again[1, 300] = 9
+    spoiled = early.clone()
+    spoiled[0, 200] = spoiled[1, 399] = float("nan")
+    lines = [drawn, ordered, -ordered, early, -early, again, spoiled, (drawn * 2).round()]
+    functions: Functions = {"extremes": lambda x: [*x.cummax(1), *x.cummin(1)]}
+    for x in (*lines, drawn[:, :127], drawn[:, :128], drawn[:, :129], drawn.double()):
+        check(functions, x.contiguous())
+    for dtype in (torch.int32, torch.int64):
+        check(functions, (drawn * 99).to(dtype))
+
+
 @pytest.mark.parametrize("shape", [(2, 4, 300), (3, 5, 128), (2, 0, 200), (2, 3, 0)])
 def test_running_functions_of_many_lines(exec_mode: str, shape: tuple[int, ...]) -> None:
     """Lines are lanes, in blocks that threads share; the last block has fewer."""
