@@ -190,13 +190,26 @@ def running_extreme(x: ir.Value, axis: int, is_largest: bool) -> tuple[ir.Value,
         if axis == rank_of(x) - 1:
             return values, _places_along_last(x, values)
         return values, _places_of_extremes(x, axis, is_largest)
+    return values, places_of_values(x, values, axis)
+
+
+def places_of_values(x: ir.Value, values: ir.Value, axis: int) -> ir.Value:
+    """Return the places of running extremes whose values are known, by operators alone.
+
+    Parameters
+    ----------
+    x, values : mlir.ir.Value
+        Of integers or floats.
+    axis : int
+        Counted from the begin.
+    """
     is_it = op.equal(x, values)
     if x.type.dtype.startswith(("float", "bfloat")):
         is_it = op.logical_or(is_it, op.isnan(x))
     others = [one for one in range(rank_of(x)) if one != axis]
     places = op.arange(0, shape_of(x)[axis], 1, "int64")
     places = op.expand_dims(places, others) if others else places
-    return values, op.cummax(op.where(is_it, places, number(0, "int64")), axis)
+    return op.cummax(op.where(is_it, places, number(0, "int64")), axis)
 
 
 def _along_lines(x: ir.Value, axis: int, name: str, body: str, result: str) -> ir.Value:

@@ -117,8 +117,9 @@ class FuseLSTMSteps:
     >>> bb = BlockBuilder()
     >>> shapes = {"x": (5, 8, 3), "h": (8, 16), "c": (8, 16), "w": (64, 3), "r": (64, 16)}
     >>> params = [Var(name, TensorStructInfo(dims, "float32")) for name, dims in shapes.items()]
-    >>> with bb.function("main", params), bb.dataflow():
-    ...     result = bb.emit_output(op.nn.lstm(*params))
+    >>> with bb.function("main", params):
+    ...     with bb.dataflow():
+    ...         result = bb.emit_output(op.nn.lstm(*params))
     ...     _ = bb.emit_func_output(result)
     >>> mod = FuseLSTMSteps(vector_bits=512)(bb.get())
     >>> str(mod).count("relax.matmul"), "relax.call_tir @lstm_steps" in str(mod)

@@ -157,6 +157,7 @@ REDUCE = [
     ("cumprod-exclusive", lambda x: op.cumprod(x, 0, exclusive=True),
      lambda x: torch.cat([torch.ones_like(x[:1]), torch.cumprod(x, 0)[:-1]]), [(N, "zeros")]),
     ("cummax", lambda x: op.cummax(x, 1), lambda x: torch.cummax(x, 1).values, [(N, "any")]),
+    ("cummin-first", lambda x: op.cummin(x, 0), lambda x: torch.cummin(x, 0).values, [(N, "any")]),
     ("cummin-flat", op.cummin, lambda x: torch.cummin(x.flatten(), 0).values, [(N, "any")]),
 ]  # fmt: skip
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import op
-from ...composites.scans import running_extreme
+from ...composites.scans import places_of_values
 from ...core.ir import Dim
 from .registry import Contribution, Forward, gradient, no_gradient
 from .shapes import dims_of, number_of, reshaped, zeros_of
@@ -151,7 +151,8 @@ def _running_extreme(f: Forward, g: Any) -> list[Contribution]:
     if f.attribute("exclusive", False):
         raise NotImplementedError("extremes without the element itself")
     axis, x = _scan_axis(f), _flat(f, f.operands[0])
-    _, places = running_extreme(x, axis, f.operation.name == "relax.cummax")
+    values = (op.cummax if f.operation.name == "relax.cummax" else op.cummin)(x, axis)
+    places = places_of_values(x, values, axis)
     total = op.scatter_elements(zeros_of(x), places, g, axis, "add")
     return [_like_operand(f, total)]
 
