@@ -121,6 +121,7 @@ def test_wrong_targets_are_errors(given: Any, message: str) -> None:
         ),
         ("llvm -mtriple=vax-dec-vms", "vax"),
         ("llvm -mtriple=armv7-linux-gnueabihf", "expected a processor of 64 bits, little-endian"),
+        ("llvm -mtriple=x86_64-pc-windows-msvc", "object files are ELF or Mach-O, but got x86_64"),
     ],
 )
 def test_targets_that_llvm_does_not_know_are_errors(given: str, message: str) -> None:

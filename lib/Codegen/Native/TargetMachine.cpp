@@ -137,6 +137,12 @@ makeTargetMachine(const NativeTarget &target, llvm::CodeGenOptLevel level,
             target.triple;
     return nullptr;
   }
+  // As the runtime loads them.
+  if (!triple.isOSBinFormatELF() && !triple.isOSBinFormatMachO()) {
+    error = "expected a system whose object files are ELF or Mach-O, but got " +
+            target.triple;
+    return nullptr;
+  }
   // LLVM only warns of a processor that it does not know.
   std::unique_ptr<llvm::MCSubtargetInfo> info(
       backend->createMCSubtargetInfo(triple, "", ""));
