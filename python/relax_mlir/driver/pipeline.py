@@ -45,8 +45,15 @@ def default_build_pipeline(options: CompileOptions | None = None, **changes: Any
     >>> [one.info.name for one in default_build_pipeline().passes][:2]
     ['normalize', 'optimize']
     """
-    options = CompileOptions.of(options, changes)
-    return Sequential([phase(name, options) for name, _ in phases()], name="default")
+    return _WholePipeline(CompileOptions.of(options, changes))
+
+
+class _WholePipeline(Sequential):
+    """All phases of `compile`, with some options."""
+
+    def __init__(self, options: CompileOptions) -> None:
+        super().__init__([phase(name, options) for name, _ in phases()], name="default")
+        self.options = options
 
 
 def _of_phase(name: str) -> _Make:
@@ -112,16 +119,20 @@ def run_before(module: IRModule, pipeline: str | Callable[..., IRModule] | None)
     ----------
     module : IRModule
     pipeline : str, Pass or None
-        The name of a pipeline, as `get_pipeline` takes it, or a pass. None, and "default", which
-        is all of `compile`, leave the module as it is.
+        The name of a pipeline, as `get_pipeline` takes it, or a pass. None, and "default", by its
+        name or as `get_pipeline` returns it, leave the module as it is: that is all of `compile`.
 
     Raises
     ------
     ValueError
-        If there is no pipeline of that name.
+        If there is no pipeline of that name, or it is that of `compile` with other options.
     TypeError
         If it is neither a name nor a pass.
     """
+    if isinstance(pipeline, _WholePipeline):
+        if pipeline.options != CompileOptions():
+            raise ValueError("expected options as arguments of compile, not of its pipeline")
+        return module
     if pipeline is None or (isinstance(pipeline, str) and pipeline in _WHOLE):
         return module
     made = get_pipeline(pipeline) if isinstance(pipeline, str) else pipeline

@@ -58,7 +58,11 @@ def test_build_binds_params(mod):
 
 
 @pytest.mark.parametrize(
-    "pipeline", ["zero", "default", None, relax.get_pipeline("zero"), lambda mod: mod]
+    "pipeline",
+    [
+        *("zero", "default", None, lambda mod: mod),
+        *(relax.get_pipeline("zero"), relax.get_pipeline("default_build")),
+    ],
 )
 def test_pipeline_runs_before(mod, pipeline):
     ex = relax.compile(mod, "llvm", relax_pipeline=pipeline)
@@ -81,6 +85,11 @@ def test_pipeline_is_run_once(mod):
     ("options", "error", "expected"),
     [
         ({"relax_pipeline": "nosuch"}, ValueError, "expected the name of a pipeline"),
+        (
+            {"relax_pipeline": relax.get_pipeline("default", fuse=False)},
+            ValueError,
+            "expected options as arguments of compile",
+        ),
         ({"relax_pipeline": 3}, TypeError, "expected a pass, or the name of a pipeline"),
         ({"tir_pipeline": "tuned"}, ValueError, "no pipeline for kernels"),
         ({"system_lib": True}, ValueError, "export_library"),
