@@ -152,13 +152,16 @@ private:
                    int64_t columns, Value scratch);
 
   /// Rows of the left matrix as products with codes need them, and the sums of
-  /// each group, in scratch memory: element (i, k) is at k * rows + i.
+  /// each group, in scratch memory: element (i, k) is at begin + k * rows + i.
   struct PreparedRows {
-    Value scratch, sums; // the offset of the sums; null without
+    Value scratch, begin;
+    Value sums; // their offset; null without
   };
   void emitWeights(IndexBuilder &b);
-  void emitFewRowsOfWeights(IndexBuilder &b, int64_t rows, int64_t streams);
-  PreparedRows prepareRows(IndexBuilder &b, int64_t rows);
+  void emitRowsOfWeights(IndexBuilder &b, int64_t rows, int64_t streams,
+                         Value blocks);
+  void prepareRows(IndexBuilder &b, const PreparedRows &prepared, Value first,
+                   int64_t rows);
   struct WeightTile;
   SmallVector<Value> computeWeightTile(IndexBuilder &b, const WeightTile &tile);
   SmallVector<Value> addCodeWord(IndexBuilder &b, const WeightTile &tile,
@@ -167,7 +170,9 @@ private:
   Value countWords(IndexBuilder &b);
   Value countGroups(IndexBuilder &b);
   bool hasZeros() const;
-  SmallVector<Value> loadCodes(IndexBuilder &b, Value offset, bool areScaled);
+  Value loadCodeWord(IndexBuilder &b, Value offset);
+  Value loadCode(IndexBuilder &b, Value word, Value offset, int64_t i,
+                 bool isScaled);
   Value loadTerm(IndexBuilder &b, Value term, Value offset, bool isUnsigned);
   Value loadZeros(IndexBuilder &b, Value offset);
   SmallVector<Value> addScaled(IndexBuilder &b, Value group, ValueRange terms,

@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Few rows are bound by memory, so they unpack codes in registers. Within a
+// Few rows are bound by memory, so they unpack codes in registers; so do blocks
+// of some more, since unpacking takes other units than products. Within a
 // group codes are multiplied as they are, and the sum of a group by its scale:
 // scale * (sum of x * code - zero * sum of x). A code of 4 bits is masked where
 // it lies in its word, where it is 16^i times as large; rows are divided by
@@ -48,40 +49,40 @@ bool MatmulEmitter::hasZeros() const {
          !matchPattern(weights.zeros, m_AnyZeroFloat());
 }
 
-/// The codes of a word of each column, as floats, row by row. Those of 4 bits
-/// may be 16^i times as large, where i is their place among those masked.
-SmallVector<Value> MatmulEmitter::loadCodes(IndexBuilder &b, Value offset,
-                                            bool areScaled) {
+/// What the codes of a word of each column are made of: of 4 bits, the word.
+Value MatmulEmitter::loadCodeWord(IndexBuilder &b, Value offset) {
+  const WeightPanels &weights = *problem.weights;
+  if (weights.bits == 8)
+    return Value();
+  VectorType ints = VectorType::get(lanes, b.getI32Type());
+  return vector::LoadOp::create(b, ints, weights.codes, offset);
+}
+
+/// Code `i` of a word of each column, as floats. One of 4 bits may be 16^j
+/// times as large, where j is its place among those masked.
+Value MatmulEmitter::loadCode(IndexBuilder &b, Value word, Value offset,
+                              int64_t i, bool isScaled) {
   const WeightPanels &weights = *problem.weights;
   VectorType ints = VectorType::get(lanes, b.getI32Type());
-  SmallVector<Value> codes;
   if (weights.bits == 8) {
     auto bytes = VectorType::get(lanes, b.getI8Type());
-    for (int64_t i = 0; i < kCodesOfWord; ++i) {
-      Value code = vector::LoadOp::create(b, bytes, weights.codes,
-                                          b.add(offset, i * lanes));
-      code = extend(b, code, b.getI32Type(), weights.isUnsigned);
-      codes.push_back(arith::SIToFPOp::create(b, vectorType, code));
-    }
-    return codes;
+    Value code = vector::LoadOp::create(b, bytes, weights.codes,
+                                        b.add(offset, i * lanes));
+    code = extend(b, code, b.getI32Type(), weights.isUnsigned);
+    return arith::SIToFPOp::create(b, vectorType, code);
   }
   auto splat = [&](int64_t value) -> Value {
     auto number = b.getI32IntegerAttr(static_cast<int32_t>(value));
     return arith::ConstantOp::create(b, DenseElementsAttr::get(ints, number));
   };
-  Value low = vector::LoadOp::create(b, ints, weights.codes, offset);
-  for (int64_t i = 0; i < kCodesOfWord; ++i) {
-    Value code = low;
-    int64_t place = i;
-    if (!areScaled || i >= kMaskedCodes) {
-      int64_t first = areScaled ? kMaskedCodes : i;
-      place = i - first;
-      code = arith::ShRUIOp::create(b, low, splat(4 * first));
-    }
-    code = arith::AndIOp::create(b, code, splat(15 << (4 * place)));
-    codes.push_back(arith::SIToFPOp::create(b, vectorType, code));
+  int64_t place = i;
+  if (!isScaled || i >= kMaskedCodes) {
+    int64_t first = isScaled ? kMaskedCodes : i;
+    place = i - first;
+    word = arith::ShRUIOp::create(b, word, splat(4 * first));
   }
-  return codes;
+  word = arith::AndIOp::create(b, word, splat(15 << (4 * place)));
+  return arith::SIToFPOp::create(b, vectorType, word);
 }
 
 /// A vector of scales or zeros as floats.
@@ -108,12 +109,11 @@ Value MatmulEmitter::loadZeros(IndexBuilder &b, Value offset) {
   return arith::AddFOp::create(b, zeros, bias);
 }
 
-MatmulEmitter::PreparedRows MatmulEmitter::prepareRows(IndexBuilder &b,
-                                                       int64_t rows) {
+/// Prepares `rows` rows from row `first` on; those past the end repeat the last
+/// one.
+void MatmulEmitter::prepareRows(IndexBuilder &b, const PreparedRows &prepared,
+                                Value first, int64_t rows) {
   Value words = countWords(b), groups = countGroups(b), zero = b.index(0);
-  Value size = b.mul(words, kCodesOfWord * rows);
-  PreparedRows prepared = {makeScratch(b, b.add(size, b.mul(groups, rows))),
-                           hasZeros() ? size : Value()};
   MatrixView lhs = problem.lhs(b, zero);
   int64_t group = problem.weights->group;
   Value step = group == 0 ? words : b.index(group / kCodesOfWord);
@@ -124,9 +124,9 @@ MatmulEmitter::PreparedRows MatmulEmitter::prepareRows(IndexBuilder &b,
   auto load = [&](IndexBuilder &b, int64_t row, Value k) -> Value {
     Value place = isWhole ? k : b.min(k, lastPlace);
     Value offset = b.add(lhs.offset, b.mul(place, lhs.columnStride));
-    if (row != 0)
-      offset =
-          b.add(offset, b.mul(b.min(b.index(row), lastRow), lhs.rowStride));
+    Value number = b.add(first, row);
+    if (!isConstantIntValue(number, 0))
+      offset = b.add(offset, b.mul(b.min(number, lastRow), lhs.rowStride));
     Value value = loadScalar(b, lhs, offset);
     if (isWhole)
       return value;
@@ -151,8 +151,9 @@ MatmulEmitter::PreparedRows MatmulEmitter::prepareRows(IndexBuilder &b,
                        if (place != 0)
                          value = arith::MulFOp::create(
                              b, value, b.f32(1.0 / double(1 << (4 * place))));
-                       memref::StoreOp::create(b, value, prepared.scratch,
-                                               b.add(b.mul(k, rows), row));
+                       memref::StoreOp::create(
+                           b, value, prepared.scratch,
+                           b.add(prepared.begin, b.add(b.mul(k, rows), row)));
                      }
                      // Pairs, so that additions do not wait for each other.
                      while (values.size() > 1) {
@@ -171,7 +172,6 @@ MatmulEmitter::PreparedRows MatmulEmitter::prepareRows(IndexBuilder &b,
             b, sum, prepared.scratch,
             b.add(b.add(prepared.sums, b.mul(g, rows)), row));
   });
-  return prepared;
 }
 
 /// Adds the products of a group of codes, row by row, to the sums of the groups
@@ -232,24 +232,30 @@ SmallVector<Value> MatmulEmitter::addCodeWord(IndexBuilder &b,
   const WeightPanels &weights = *problem.weights;
   int64_t ahead = kAheadBytes / (weights.bits == 4 ? 4 : 1);
   SmallVector<Value> sums = llvm::to_vector(carried);
-  SmallVector<SmallVector<Value>> columns;
+  SmallVector<Value> places, words;
   for (Value offset : tile.codes) {
     Value place = b.add(offset, b.mul(word, sizeOfWord()));
     memref::PrefetchOp::create(
         b, weights.codes, b.min(b.add(place, ahead), tile.last),
         /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
-    columns.push_back(loadCodes(b, place, /*areScaled=*/true));
+    places.push_back(place);
+    words.push_back(loadCodeWord(b, place));
   }
   int64_t turns = tile.turns();
-  Value row = b.mul(word, kCodesOfWord * tile.rows);
-  for (int64_t i = 0; i < kCodesOfWord; ++i)
+  Value row = b.add(tile.left.begin, b.mul(word, kCodesOfWord * tile.rows));
+  for (int64_t i = 0; i < kCodesOfWord; ++i) {
+    // One after the other: registers have no room for all codes of a word.
+    SmallVector<Value> columns;
+    for (int64_t j = 0; j < tile.panels(); ++j)
+      columns.push_back(loadCode(b, words[j], places[j], i, /*isScaled=*/true));
     for (int64_t r = 0; r < tile.rows; ++r) {
       Value x = tile.broadcast(b, vectorType, b.add(row, i * tile.rows + r));
       for (int64_t j = 0; j < tile.panels(); ++j) {
         Value &sum = sums[(r * tile.panels() + j) * turns + i % turns];
-        sum = multiplyAdd(b, x, columns[j][i], sum);
+        sum = multiplyAdd(b, x, columns[j], sum);
       }
     }
+  }
   return sums;
 }
 
@@ -290,38 +296,53 @@ SmallVector<Value> MatmulEmitter::computeWeightTile(IndexBuilder &b,
                   SmallVector<Value>(tile.size(), none), addGroup);
 }
 
-/// At most `rows` rows; `streams` panels are read side by side.
-void MatmulEmitter::emitFewRowsOfWeights(IndexBuilder &b, int64_t rows,
-                                         int64_t streams) {
+/// At most `blocks` times `rows` rows; `streams` panels are read side by side,
+/// once for each block.
+void MatmulEmitter::emitRowsOfWeights(IndexBuilder &b, int64_t rows,
+                                      int64_t streams, Value blocks) {
   // Elements of the right matrix that are worth a thread.
   constexpr int64_t kMinWork = 1 << 16;
-  Value words = countWords(b), groups = countGroups(b);
+  Value words = countWords(b), groups = countGroups(b), zero = b.index(0);
   Value panels = b.ceilDiv(problem.n, b.index(lanes));
   Value lastPanel = b.sub(panels, b.index(1));
   int64_t width = streams * lanes;
   int64_t depth =
       std::max<int64_t>(getConstantIntValue(problem.k).value_or(1), 1);
   int64_t grain = std::max<int64_t>(kMinWork / (depth * width), 1);
-  PreparedRows left = prepareRows(b, rows);
+  Value size = b.mul(words, kCodesOfWord * rows);
+  Value blockSize = b.add(size, b.mul(groups, rows));
+  Value leftScratch = makeScratch(b, b.mul(blocks, blockSize));
+  auto getRows = [&](IndexBuilder &b, Value block) {
+    Value begin = b.mul(block, blockSize);
+    return PreparedRows{leftScratch, begin,
+                        hasZeros() ? b.add(begin, size) : Value()};
+  };
+  b.loop(zero, blocks, 1, [&](IndexBuilder &b, Value block) {
+    prepareRows(b, getRows(b, block), b.mul(block, rows), rows);
+  });
   Value codesOfPanel = b.mul(words, sizeOfWord());
   Value last = b.sub(b.mul(panels, codesOfPanel), b.index(1));
   Value tasks =
       b.mul(b.ceilDiv(panels, b.index(streams)), b.min(problem.m, b.index(1)));
   b.parallel(tasks, grain, [&](IndexBuilder &b, Value task) {
-    WeightTile tile = {{rows, {}, {}, last}, left};
+    SmallVector<Value> codes, terms;
     for (int64_t j = 0; j < streams; ++j) {
       Value panel = b.min(b.add(b.mul(task, streams), j), lastPanel);
-      tile.codes.push_back(b.mul(panel, codesOfPanel));
-      tile.terms.push_back(b.mul(panel, b.mul(groups, lanes)));
+      codes.push_back(b.mul(panel, codesOfPanel));
+      terms.push_back(b.mul(panel, b.mul(groups, lanes)));
     }
-    SmallVector<Value> sums = computeWeightTile(b, tile);
-    Value scratch = makeScratch(b, b.index(rows * width));
-    for (auto [i, sum] : llvm::enumerate(sums))
-      storeSums(b, sum, scratch, b.index(i * lanes));
     Value column = b.mul(task, width);
     Value columns = b.min(b.sub(problem.n, column), b.index(width));
-    finishTile(b, {b.index(0), b.index(0), column, problem.m, columns}, width,
-               scratch, b.index(0));
+    Value scratch = makeScratch(b, b.index(rows * width));
+    b.loop(zero, blocks, 1, [&](IndexBuilder &b, Value block) {
+      PreparedRows left = getRows(b, block);
+      WeightTile tile = {{rows, codes, terms, last}, left};
+      for (auto [i, sum] : llvm::enumerate(computeWeightTile(b, tile)))
+        storeSums(b, sum, scratch, b.index(i * lanes));
+      Value row = b.mul(block, rows);
+      Value count = b.min(b.sub(problem.m, row), b.index(rows));
+      finishTile(b, {zero, row, column, count, columns}, width, scratch, zero);
+    });
   });
 }
 
@@ -346,9 +367,9 @@ void MatmulEmitter::unpackPanel(IndexBuilder &b,
       Value term = b.mul(b.add(b.mul(number, groups), g), lanes);
       Value scale = loadTerm(b, weights.scales, term, false);
       Value zero = hasZeros() ? loadZeros(b, term) : Value();
-      for (auto [k, code] :
-           llvm::enumerate(loadCodes(b, place, /*areScaled=*/false))) {
-        Value value = code;
+      Value codes = loadCodeWord(b, place);
+      for (int64_t k = 0; k < kCodesOfWord; ++k) {
+        Value value = loadCode(b, codes, place, k, /*isScaled=*/false);
         if (zero)
           value = arith::SubFOp::create(b, value, zero);
         value = arith::MulFOp::create(b, value, scale);
@@ -362,10 +383,18 @@ void MatmulEmitter::unpackPanel(IndexBuilder &b,
 void MatmulEmitter::emitWeights(IndexBuilder &b) {
   if (problem.weights->byteProducts)
     return emitByteRows(b);
-  // As many sums as registers hold beside codes.
+  // As many sums as registers hold beside codes. With few registers a tile has
+  // one panel: to unpack it once is better for more than one block of rows.
+  constexpr int64_t kRows = 8;
   bool hasManyRegisters = blocking.hasManyRegisters;
+  int64_t mostRows = hasManyRegisters ? 4 * kRows : kRows;
+  Value one = b.index(1);
   auto few = [&](int64_t rows, int64_t streams) {
-    return [=](IndexBuilder &b) { emitFewRowsOfWeights(b, rows, streams); };
+    return [=](IndexBuilder &b) { emitRowsOfWeights(b, rows, streams, one); };
+  };
+  auto some = [&](IndexBuilder &b) {
+    emitRowsOfWeights(b, kRows, hasManyRegisters ? 3 : 1,
+                      b.ceilDiv(problem.m, b.index(kRows)));
   };
   auto blocks = [&](IndexBuilder &b) {
     MatmulProblem unpacked = problem;
@@ -378,8 +407,7 @@ void MatmulEmitter::emitWeights(IndexBuilder &b) {
   b.branch(b.isAtMost(problem.m, 1), few(1, 4), [&](IndexBuilder &b) {
     b.branch(b.isAtMost(problem.m, 4), few(4, hasManyRegisters ? 4 : 2),
              [&](IndexBuilder &b) {
-               b.branch(b.isAtMost(problem.m, 8),
-                        few(8, hasManyRegisters ? 2 : 1), blocks);
+               b.branch(b.isAtMost(problem.m, mostRows), some, blocks);
              });
   });
 }
