@@ -152,6 +152,27 @@ Carried LineSort::sortLine(ValueRange tensors, SmallVectorImpl<Value> &place) {
   return buildIf(b, tensors.getTypes(), isShort, byRank, byDigits);
 }
 
+/// The type that places along an axis are moved in: int32 where it has room for
+/// them, or else that which is wanted.
+static Type getPlaceType(KernelBuilder &b, Value data, int64_t axis,
+                         Type wanted) {
+  int64_t size = b.getType(data).getDimSize(axis);
+  if (!isa<IntegerType>(wanted) || wanted.getIntOrFloatBitWidth() <= 32 ||
+      ShapedType::isDynamic(size) || !llvm::isInt<32>(size))
+    return wanted;
+  return b.getI32Type();
+}
+
+/// Copies a tensor, whose places become wider where those of the output are.
+static Value copyPlaces(KernelBuilder &b, Value tensor, Value output) {
+  Type from = b.getElementType(tensor), to = b.getElementType(output);
+  if (from == to)
+    return b.copy(tensor, output);
+  return b.elementwise(tensor, output, [&](S s, V elements) -> Value {
+    return arith::ExtSIOp::create(s, to, elements[0]);
+  });
+}
+
 /// Each element's index along an axis.
 static Value buildPlaces(KernelBuilder &b, Value output, int64_t axis) {
   Type type = b.getElementType(output);
@@ -171,10 +192,14 @@ static KernelResult buildSort(KernelBuilder &b, SortOp op, ValueRange inputs,
   return one(sort.sort(b.copy(inputs[0], outputs[0])).front());
 }
 
-/// Sorts a copy of `data` and the places of its elements, which are of `type`.
+/// Sorts a copy of `data` and the places of its elements, for which `type` has
+/// room.
 static Carried sortPlaces(KernelBuilder &b, Value data, Type type, int64_t axis,
                           bool isDescending) {
   SmallVector<OpFoldResult> dims = b.dims(data);
+  // With keys of 32 bits, to widen places at the end takes longer.
+  if (b.getElementType(data).getIntOrFloatBitWidth() > 32)
+    type = getPlaceType(b, data, axis, type);
   Value keys = b.copy(data, b.empty(dims, b.getElementType(data)));
   Value places = buildPlaces(b, b.empty(dims, type), axis);
   return LineSort(b, data, axis, isDescending).sort({keys, places});
@@ -191,19 +216,21 @@ static KernelResult buildArgsort(KernelBuilder &b, ArgsortOp op,
   }
   Carried sorted =
       sortPlaces(b, data, b.getElementType(output), axis, op.getDescending());
-  return one(b.copy(sorted[1], output));
+  return one(copyPlaces(b, sorted[1], output));
 }
 
 /// Writes the part of a tensor that begins at an index of an axis and has the
-/// dimensions of the output.
+/// dimensions of the output, which may have room for larger places.
 static Value copyPart(KernelBuilder &b, Value tensor, Value output,
                       int64_t axis, OpFoldResult begin) {
   SmallVector<OpFoldResult> offsets(b.getRank(tensor), b.getIndexAttr(0));
   SmallVector<OpFoldResult> strides(b.getRank(tensor), b.getIndexAttr(1));
   offsets[axis] = begin;
-  Value part = tensor::ExtractSliceOp::create(b, b.getType(output), tensor,
-                                              offsets, b.dims(output), strides);
-  return b.copy(part, output);
+  auto type =
+      cast<RankedTensorType>(b.getType(output)).clone(b.getElementType(tensor));
+  Value part = tensor::ExtractSliceOp::create(b, type, tensor, offsets,
+                                              b.dims(output), strides);
+  return copyPlaces(b, part, output);
 }
 
 static KernelResult buildKthIndex(KernelBuilder &b, KthIndexOp op,
@@ -242,7 +269,8 @@ public:
   FirstElements(KernelBuilder &b, Value data, int64_t axis, int64_t count,
                 bool isDescending, Type placeType)
       : b(b), data(data), lines(b, data, axis, kCost), axis(axis), count(count),
-        isDescending(isDescending), placeType(placeType),
+        isDescending(isDescending),
+        placeType(placeType ? getPlaceType(b, data, axis, placeType) : Type()),
         element(b.getElementType(data)), key(getKeyType()) {}
 
   /// Fills the tensors, of keys and places or of one of them.
@@ -404,9 +432,14 @@ Value FirstElements::insertAt(Value isLater, Value number, Value vector) {
 /// Writes the first lanes to the line of the output.
 Value FirstElements::write(Value vector, Value output,
                            SmallVectorImpl<Value> &place) {
-  auto type = cast<VectorType>(vector.getType());
-  Type to = b.getElementType(output);
-  if (isContiguous(to) && to == type.getElementType()) {
+  Type to = b.getElementType(output), from = getElementTypeOrSelf(vector);
+  if (isa<IntegerType>(to) &&
+      to.getIntOrFloatBitWidth() > from.getIntOrFloatBitWidth()) {
+    auto type = cast<VectorType>(vector.getType());
+    vector = arith::ExtSIOp::create(b, type.clone(to), vector);
+    from = to;
+  }
+  if (isContiguous(to) && to == from) {
     place[axis] = b.index(0);
     Value line = vector::ExtractStridedSliceOp::create(
         b, vector, ArrayRef<int64_t>(0), ArrayRef<int64_t>(count),
