@@ -152,22 +152,20 @@ Carried LineSort::sortLine(ValueRange tensors, SmallVectorImpl<Value> &place) {
   return buildIf(b, tensors.getTypes(), isShort, byRank, byDigits);
 }
 
-/// The type that places along an axis are moved in: int32 where it has room for
-/// them, or else that which is wanted.
-static Type getPlaceType(KernelBuilder &b, Value data, int64_t axis,
-                         Type wanted) {
+static constexpr int64_t kMostNarrow = std::numeric_limits<int32_t>::max();
+
+/// Whether int32 has room for places along an axis of known size, and is
+/// narrower than what is wanted.
+static bool isNarrower(KernelBuilder &b, Value data, int64_t axis,
+                       Type wanted) {
   int64_t size = b.getType(data).getDimSize(axis);
-  if (!isa<IntegerType>(wanted) || wanted.getIntOrFloatBitWidth() <= 32 ||
-      ShapedType::isDynamic(size) || !llvm::isInt<32>(size))
-    return wanted;
-  return b.getI32Type();
+  return isa<IntegerType>(wanted) && wanted.getIntOrFloatBitWidth() > 32 &&
+         !ShapedType::isDynamic(size) && size <= kMostNarrow;
 }
 
-/// Copies a tensor, whose places become wider where those of the output are.
-static Value copyPlaces(KernelBuilder &b, Value tensor, Value output) {
-  Type from = b.getElementType(tensor), to = b.getElementType(output);
-  if (from == to)
-    return b.copy(tensor, output);
+/// Copies places to an output that has more bits for them.
+static Value widenPlaces(KernelBuilder &b, Value tensor, Value output) {
+  Type to = b.getElementType(output);
   return b.elementwise(tensor, output, [&](S s, V elements) -> Value {
     return arith::ExtSIOp::create(s, to, elements[0]);
   });
@@ -192,45 +190,56 @@ static KernelResult buildSort(KernelBuilder &b, SortOp op, ValueRange inputs,
   return one(sort.sort(b.copy(inputs[0], outputs[0])).front());
 }
 
-/// Sorts a copy of `data` and the places of its elements, for which `type` has
-/// room.
-static Carried sortPlaces(KernelBuilder &b, Value data, Type type, int64_t axis,
-                          bool isDescending) {
-  SmallVector<OpFoldResult> dims = b.dims(data);
+/// Sorts what is copied to `keys`, and writes the places of the elements.
+static Carried sortPlaces(KernelBuilder &b, Value data, Value keys,
+                          Value places, int64_t axis, bool isDescending) {
+  Type wanted = b.getElementType(places);
+  auto sort = [&](Type type) {
+    Value moved = type == wanted ? places : b.empty(b.dims(data), type);
+    Carried sorted =
+        LineSort(b, data, axis, isDescending)
+            .sort({b.copy(data, keys), buildPlaces(b, moved, axis)});
+    if (type != wanted)
+      sorted[1] = widenPlaces(b, sorted[1], places);
+    return sorted;
+  };
   // With keys of 32 bits, to widen places at the end takes longer.
-  if (b.getElementType(data).getIntOrFloatBitWidth() > 32)
-    type = getPlaceType(b, data, axis, type);
-  Value keys = b.copy(data, b.empty(dims, b.getElementType(data)));
-  Value places = buildPlaces(b, b.empty(dims, type), axis);
-  return LineSort(b, data, axis, isDescending).sort({keys, places});
+  if (b.getElementType(data).getIntOrFloatBitWidth() <= 32 ||
+      !isa<IntegerType>(wanted) || wanted.getIntOrFloatBitWidth() <= 32)
+    return sort(wanted);
+  Type narrow = b.getI32Type();
+  if (!ShapedType::isDynamic(b.getType(data).getDimSize(axis)))
+    return sort(isNarrower(b, data, axis, wanted) ? narrow : wanted);
+  Value hasRoom =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ule,
+                            b.dimValue(data, axis), b.index(kMostNarrow));
+  return buildIf(
+      b, TypeRange{keys.getType(), places.getType()}, hasRoom,
+      [&] { return sort(narrow); }, [&] { return sort(wanted); });
 }
 
 static KernelResult buildArgsort(KernelBuilder &b, ArgsortOp op,
                                  ValueRange inputs, ValueRange outputs) {
   Value data = inputs[0], output = outputs[0];
   int64_t axis = getAxis(op.getAxis(), b.getRank(data));
-  if (b.isOnDevice()) {
-    Value keys = b.empty(b.dims(data), b.getElementType(data));
-    return one(
-        sortByAllThreads(b, data, {keys, output}, axis, op.getDescending())[1]);
-  }
+  Value keys = b.empty(b.dims(data), b.getElementType(data));
   Carried sorted =
-      sortPlaces(b, data, b.getElementType(output), axis, op.getDescending());
-  return one(copyPlaces(b, sorted[1], output));
+      b.isOnDevice()
+          ? sortByAllThreads(b, data, {keys, output}, axis, op.getDescending())
+          : sortPlaces(b, data, keys, output, axis, op.getDescending());
+  return one(sorted[1]);
 }
 
 /// Writes the part of a tensor that begins at an index of an axis and has the
-/// dimensions of the output, which may have room for larger places.
+/// dimensions of the output.
 static Value copyPart(KernelBuilder &b, Value tensor, Value output,
                       int64_t axis, OpFoldResult begin) {
   SmallVector<OpFoldResult> offsets(b.getRank(tensor), b.getIndexAttr(0));
   SmallVector<OpFoldResult> strides(b.getRank(tensor), b.getIndexAttr(1));
   offsets[axis] = begin;
-  auto type =
-      cast<RankedTensorType>(b.getType(output)).clone(b.getElementType(tensor));
-  Value part = tensor::ExtractSliceOp::create(b, type, tensor, offsets,
-                                              b.dims(output), strides);
-  return copyPlaces(b, part, output);
+  Value part = tensor::ExtractSliceOp::create(b, b.getType(output), tensor,
+                                              offsets, b.dims(output), strides);
+  return b.copy(part, output);
 }
 
 static KernelResult buildKthIndex(KernelBuilder &b, KthIndexOp op,
@@ -269,8 +278,7 @@ public:
   FirstElements(KernelBuilder &b, Value data, int64_t axis, int64_t count,
                 bool isDescending, Type placeType)
       : b(b), data(data), lines(b, data, axis, kCost), axis(axis), count(count),
-        isDescending(isDescending),
-        placeType(placeType ? getPlaceType(b, data, axis, placeType) : Type()),
+        isDescending(isDescending), placeType(placeType),
         element(b.getElementType(data)), key(getKeyType()) {}
 
   /// Fills the tensors, of keys and places or of one of them.
@@ -467,6 +475,8 @@ static KernelResult buildFirst(KernelBuilder &b, TopkOp op, Value data,
   bool hasKeys = op.getRetType() != "indices";
   Type placeType =
       op.getRetType() == "values" ? Type() : b.getElementType(outputs.back());
+  if (placeType && isNarrower(b, data, axis, placeType))
+    placeType = b.getI32Type(); // a vector has more of them
   return FirstElements(b, data, axis, op.getK(), op.getLargest(), placeType)
       .find(outputs, hasKeys);
 }
@@ -506,15 +516,22 @@ static KernelResult buildTopk(KernelBuilder &b, TopkOp op, ValueRange inputs,
   bool hasIndices = op.getRetType() != "values";
   Type type = hasIndices ? b.getElementType(outputs.back()) : b.getI32Type();
   int64_t axis = getAxis(op.getAxis(), b.getRank(data));
-  Carried sorted;
-  if (b.isOnDevice())
-    sorted = sortFirstPlaces(b, op, data, type, axis);
-  else if (k >= 1 && b.getType(data).getDimSize(axis) != k)
-    sorted = selectFirst(b, op, data, type, axis);
-  else
-    sorted = sortPlaces(b, data, type, axis, op.getLargest());
-  ArrayRef<Value> wanted(sorted);
-  wanted = wanted.drop_front(hasValues ? 0 : 1).drop_back(hasIndices ? 0 : 1);
+  auto getWanted = [&](ArrayRef<Value> sorted) {
+    return sorted.drop_front(hasValues ? 0 : 1).drop_back(hasIndices ? 0 : 1);
+  };
+  bool areAll = k < 1 || b.getType(data).getDimSize(axis) == k;
+  if (areAll && !b.isOnDevice()) {
+    auto orEmpty = [&](bool isWanted, Value output, Type element) {
+      return isWanted ? output : b.empty(b.dims(data), element);
+    };
+    Value keys = orEmpty(hasValues, outputs.front(), b.getElementType(data));
+    Value places = orEmpty(hasIndices, outputs.back(), type);
+    Carried sorted = sortPlaces(b, data, keys, places, axis, op.getLargest());
+    return SmallVector<Value>(getWanted(sorted));
+  }
+  Carried sorted = b.isOnDevice() ? sortFirstPlaces(b, op, data, type, axis)
+                                  : selectFirst(b, op, data, type, axis);
+  ArrayRef<Value> wanted = getWanted(sorted);
   SmallVector<Value> results;
   for (auto [tensor, output] : llvm::zip_equal(wanted, outputs)) {
     // A slice must begin inside, and one without elements may not.
