@@ -154,13 +154,16 @@ Carried LineSort::sortLine(ValueRange tensors, SmallVectorImpl<Value> &place) {
 
 static constexpr int64_t kMostNarrow = std::numeric_limits<int32_t>::max();
 
-/// Whether int32 has room for places along an axis of known size, and is
-/// narrower than what is wanted.
-static bool isNarrower(KernelBuilder &b, Value data, int64_t axis,
-                       Type wanted) {
+/// Whether places along an axis are moved as int32, which is narrower than what
+/// is wanted, and has room; none where the size is known at run time.
+static std::optional<bool> areNarrow(KernelBuilder &b, Value data, int64_t axis,
+                                     Type wanted) {
+  if (!isa<IntegerType>(wanted) || wanted.getIntOrFloatBitWidth() <= 32)
+    return false;
   int64_t size = b.getType(data).getDimSize(axis);
-  return isa<IntegerType>(wanted) && wanted.getIntOrFloatBitWidth() > 32 &&
-         !ShapedType::isDynamic(size) && size <= kMostNarrow;
+  if (ShapedType::isDynamic(size))
+    return std::nullopt;
+  return size <= kMostNarrow;
 }
 
 /// Copies places to an output that has more bits for them.
@@ -203,13 +206,13 @@ static Carried sortPlaces(KernelBuilder &b, Value data, Value keys,
       sorted[1] = widenPlaces(b, sorted[1], places);
     return sorted;
   };
-  // With keys of 32 bits, to widen places at the end takes longer.
-  if (b.getElementType(data).getIntOrFloatBitWidth() <= 32 ||
-      !isa<IntegerType>(wanted) || wanted.getIntOrFloatBitWidth() <= 32)
-    return sort(wanted);
   Type narrow = b.getI32Type();
-  if (!ShapedType::isDynamic(b.getType(data).getDimSize(axis)))
-    return sort(isNarrower(b, data, axis, wanted) ? narrow : wanted);
+  // With keys of 32 bits, to widen places at the end takes longer.
+  bool hasWideKeys = b.getElementType(data).getIntOrFloatBitWidth() > 32;
+  std::optional<bool> isNarrow =
+      hasWideKeys ? areNarrow(b, data, axis, wanted) : false;
+  if (isNarrow)
+    return sort(*isNarrow ? narrow : wanted);
   Value hasRoom =
       arith::CmpIOp::create(b, arith::CmpIPredicate::ule,
                             b.dimValue(data, axis), b.index(kMostNarrow));
@@ -475,7 +478,7 @@ static KernelResult buildFirst(KernelBuilder &b, TopkOp op, Value data,
   bool hasKeys = op.getRetType() != "indices";
   Type placeType =
       op.getRetType() == "values" ? Type() : b.getElementType(outputs.back());
-  if (placeType && isNarrower(b, data, axis, placeType))
+  if (placeType && areNarrow(b, data, axis, placeType).value_or(false))
     placeType = b.getI32Type(); // a vector has more of them
   return FirstElements(b, data, axis, op.getK(), op.getLargest(), placeType)
       .find(outputs, hasKeys);
