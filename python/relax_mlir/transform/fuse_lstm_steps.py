@@ -300,12 +300,8 @@ class _Layer:
     is_reversed: bool
     rows: int
     lanes: int
-    reads_batches: bool
-    writes_batches: bool
-
-    def order(self, has_batches_first: bool, steps: Any, batch: Any) -> list[Any]:
-        """Return sizes or places of steps and batches in the order of a layout."""
-        return [batch, steps] if has_batches_first else [steps, batch]
+    reads_batches: bool = False
+    writes_batches: bool = False
 
     @property
     def state(self) -> list[int]:
@@ -315,12 +311,17 @@ class _Layer:
     @property
     def products(self) -> list[int]:
         """The shape of the products of the inputs."""
-        return [*self.order(self.reads_batches, self.steps, self.batch), 4 * self.units]
+        return [*_in_order(self.reads_batches, self.steps, self.batch), 4 * self.units]
 
     @property
     def outputs(self) -> list[int]:
         """The shape of the outputs of all steps."""
-        return [*self.order(self.writes_batches, self.steps, self.batch), self.units]
+        return [*_in_order(self.writes_batches, self.steps, self.batch), self.units]
+
+
+def _in_order(has_batches_first: bool, steps: Any, batch: Any) -> list[Any]:
+    """Return sizes or places of steps and batches in the order of a layout."""
+    return [batch, steps] if has_batches_first else [steps, batch]
 
 
 def _layer_of(chain: Sequence[_Step], vector_bits: int) -> _Layer | None:
@@ -346,8 +347,6 @@ def _layer_of(chain: Sequence[_Step], vector_bits: int) -> _Layer | None:
         is_reversed=first.place > last.place,
         rows=rows,
         lanes=lanes,
-        reads_batches=False,
-        writes_batches=False,
     )
 
 
@@ -372,7 +371,8 @@ def _fuse(chain: Sequence[_Step], kernels: Kernels, vector_bits: int) -> None:
             reads_batches=swapped is not None,
             writes_batches=stack is not None and _is_swapped(stack),
         )
-        outputs, memory = _call(layer, first, swapped or first.products, kernels)
+        products = first.products if swapped is None else swapped
+        outputs, memory = _call(layer, first, products, kernels)
         last.next_memory.replace_all_uses_except(memory, [last.tanh])
         if stack is not None:
             for permute in _users(stack) if layer.writes_batches else []:
@@ -528,7 +528,7 @@ def _source(layer: _Layer) -> str:
     place = f"{layer.steps - 1} - t" if layer.is_reversed else "t"
 
     def at(has_batches_first: bool, row: Any) -> str:
-        places = layer.order(has_batches_first, place, f"block * {layer.rows} + {row}")
+        places = _in_order(has_batches_first, place, f"block * {layer.rows} + {row}")
         return ", ".join(places)
 
     rows, gates, units = layer.rows, layer.gates, layer.units
