@@ -18,9 +18,10 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// Whether an operation touches no memory that its operands do not name.
+/// Whether an operation touches no memory that its operands do not name. A
+/// prefetch, which MLIR keeps by calling it a write, changes none.
 static bool hasKnownAccesses(Operation *op) {
-  return isa<memref::AllocOp, memref::AllocaOp>(op) ||
+  return isa<memref::AllocOp, memref::AllocaOp, memref::PrefetchOp>(op) ||
          op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
          op->hasTrait<OpTrait::IsTerminator>() || isMemoryEffectFree(op);
 }

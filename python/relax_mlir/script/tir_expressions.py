@@ -12,7 +12,9 @@ from typing import Any
 from ..tir import expr as _expr
 from ..tir import op as _op
 from ..tir.expr import (
+    BufferLoad,
     Call,
+    IntImm,
     PrimExpr,
     StringImm,
     Var,
@@ -28,13 +30,16 @@ __all__ = [
     "Div",
     "Let",
     "Select",
+    "address_of",
     "call_extern",
+    "call_intrin",
     "call_pure_extern",
     "cast",
     "fabs",
     "logical_and",
     "logical_not",
     "logical_or",
+    "prefetch",
     "tvm_thread_invariant",
 ]
 # Those that reduce over axes are of tensor expressions alone.
@@ -109,3 +114,48 @@ def call_extern(dtype: Any, func_name: Any = None, *args: Any) -> PrimExpr:
 def call_pure_extern(dtype: Any, func_name: Any = None, *args: Any) -> PrimExpr:
     """Call a C function of the process that has no effect."""
     return call_extern(dtype, func_name, *args)
+
+
+def address_of(element: Any) -> PrimExpr:
+    """Return the address of an element of a buffer, which `prefetch` takes."""
+    if not isinstance(element, BufferLoad):
+        raise TypeError(f"expected an element of a buffer, but got {element}")
+    return Call("handle", "address_of", (element,))
+
+
+def prefetch(address: Any, rw: Any = 0, locality: Any = 3, cache_type: Any = 1) -> PrimExpr:
+    """Hint that an element is about to be needed, as LLVM's intrinsic of that name.
+
+    Parameters
+    ----------
+    address : PrimExpr
+        From ``T.address_of``. It may be out of bounds.
+    rw : int
+        1 to write, 0 to read.
+    locality : int
+        From 0, read once, to 3, kept in all caches.
+    cache_type : int
+        1 for data, 0 for instructions.
+    """
+    if not (isinstance(address, Call) and address.op == "address_of"):
+        raise TypeError("expected T.address_of of an element to prefetch")
+    hints = [convert(hint) for hint in (rw, locality, cache_type)]
+    for hint, largest, name in zip(hints, (1, 3, 1), ("rw", "locality", "cache_type"), strict=True):
+        if not (isinstance(hint, IntImm) and 0 <= hint.value <= largest):
+            raise ValueError(f"expected {name} to be from 0 to {largest}, but got {hint}")
+    return Call("void", "prefetch", (address, *hints))
+
+
+def call_intrin(dtype: Any, func_name: Any = None, *args: Any) -> PrimExpr:
+    """Call an intrinsic by its name in TVM, such as ``tirx.exp`` or ``tirx.prefetch``."""
+    if not isinstance(func_name, str):
+        raise TypeError("expected a data type and the name of an intrinsic, as strings")
+    name = func_name.removeprefix("tirx.").removeprefix("tir.")
+    if name == "prefetch":
+        return prefetch(*args)
+    if name not in _FUNCTIONS:
+        raise ValueError(f"expected the name of an intrinsic, but got '{func_name}'")
+    result = globals()[name](*args)
+    if result.dtype != _dtype(dtype):
+        raise TypeError(f"expected a result of type {_dtype(dtype)}, but got {result.dtype}")
+    return result

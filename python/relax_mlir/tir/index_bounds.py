@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from . import stmt as st
-from .expr import IntImm, PrimExpr, Var, convert
+from .expr import Call, IntImm, PrimExpr, Var, convert
 from .generic import Affine, IterationSpace, loads
 
 
@@ -90,7 +90,12 @@ class _Checker:
         yield from self._misfits(stmt, stmt.buffer, stmt.indices)
 
     def _evaluate(self, stmt: st.Evaluate) -> _Found:
-        yield from self._reads(stmt, stmt.value)
+        value = stmt.value
+        if isinstance(value, Call) and value.op == "prefetch":
+            (element,) = value.args[0].operands()
+            yield from self._reads(stmt, *element.operands())  # it may lie behind the end
+        else:
+            yield from self._reads(stmt, value)
 
     def _condition(self, stmt: st.IfThenElse | st.While) -> _Found:
         yield from self._reads(stmt, stmt.condition)

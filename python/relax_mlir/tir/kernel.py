@@ -52,6 +52,8 @@ class Kernel(Emitter):
         return super().index(self._unique(expr))
 
     def _call(self, node: Call) -> ir.Value:
+        if node.op == "address_of":
+            raise ValueError(f"expected addresses only where T.prefetch is a statement: {node}")
         if node.op != "call_extern":
             return super()._call(node)
         results = list(self.call_extern(node).results)
@@ -63,7 +65,21 @@ class Kernel(Emitter):
         """Emit a call of a function for its effect."""
         unique = self._unique(node)
         assert isinstance(unique, Call)
-        self.call_extern(unique)
+        if unique.op == "prefetch":
+            self._prefetch(unique)
+        else:
+            self.call_extern(unique)
+
+    def _prefetch(self, node: Call) -> None:
+        load, *hints = node.args
+        assert isinstance(load, Call) and isinstance(load.args[0], BufferLoad)
+        place = load.args[0]
+        known = self._sources.get(id(place.source))
+        if known is None or not isinstance(known[1].type, ir.MemRefType):
+            raise ValueError(f"expected '{place.source.name}' to be memory here, in {node}")
+        is_write, locality, is_data = (hint.value for hint in hints if isinstance(hint, IntImm))
+        indices = [self._index(index) for index in place.indices]
+        memref.PrefetchOp(known[1], indices, bool(is_write), locality, bool(is_data))
 
     def call_extern(self, node: Call) -> ir.Operation:
         """Emit a call of a C function, which the module declares."""

@@ -33,7 +33,7 @@ from .index_bounds import out_of_bounds
 from .jumps import without_jumps
 from .kernel import HANDLE, Kernel
 from .locations import location_of, to_attribute
-from .structure import Generic, Structure, find_structure, only_fills, same_load
+from .structure import EFFECTS, Generic, Structure, find_structure, only_fills, same_load
 
 TYPE = "relax.struct_info"
 """The attribute of an argument, and of an allocation, for what its type does not say."""
@@ -465,7 +465,7 @@ class _Lowering:
     def _evaluate(self, stmt: st.Evaluate) -> None:
         with self._at(stmt.span):
             value = stmt.value
-            if isinstance(value, Call) and value.op == "call_extern":
+            if isinstance(value, Call) and value.op in EFFECTS:
                 self.kernel.effect(value)
                 return
             if isinstance(value, IntImm | FloatImm):

@@ -355,6 +355,15 @@ class Body:
         self.stmts.append(st.Let(var, call))
         self.raising.known[results[0]] = var
 
+    def _prefetch(self, op: ir.Operation) -> None:
+        memory, *indices = op.operands
+        place = tuple(self.raising.index(index) for index in indices)
+        load = BufferLoad(self.raising._buffer_of(memory), place)
+        names = ("isWrite", "localityHint", "isDataCache")
+        hints = [_expr.const(int(op.attributes[name].value)) for name in names]
+        address = Call("handle", "address_of", (load,))
+        self.stmts.append(st.Evaluate(Call("void", "prefetch", (address, *hints))))
+
     def _address(self, value: ir.Value) -> st.Buffer | None:
         """Return the buffer that a value is the address of, or None."""
         pointer = made_by(value, "llvm.inttoptr")
@@ -535,6 +544,7 @@ _STATEMENTS: dict[str, Callable[[Body, ir.Operation], None]] = {
     "scf.while": Body._while,
     "memref.collapse_shape": Body._reshape,
     "memref.expand_shape": Body._reshape,
+    "memref.prefetch": Body._prefetch,
     "memref.subview": Body._slice,
     "tensor.collapse_shape": Body._reshape,
     "tensor.empty": Body._empty,

@@ -15,6 +15,9 @@ from .dims import same_dim
 from .expr import BufferLoad, Call, IntImm, PrimExpr, Var, is_one, is_zero
 from .generic import Affine, IterationSpace, bare, bounded_loops, loads
 
+EFFECTS = ("call_extern", "prefetch")
+"""Calls that may be more than a value."""
+
 
 @dataclasses.dataclass
 class Generic:
@@ -224,4 +227,4 @@ def _calls_function(expr: PrimExpr) -> bool:
     """Say whether a function is called, which may have an effect."""
     nodes: list[PrimExpr] = []
     _expr.post_order_visit(expr, nodes.append)
-    return any(isinstance(node, Call) and node.op == "call_extern" for node in nodes)
+    return any(isinstance(node, Call) and node.op in EFFECTS for node in nodes)

@@ -711,6 +711,54 @@ def test_gr02_external_functions():
     np.testing.assert_allclose(got, expected, rtol=1e-6)
 
 
+PREFETCHED = """
+    @T.prim_func
+    def k(a: T.handle, b: T.handle):
+        n = T.int64()
+        A = T.match_buffer(a, (n, 20), "float32")
+        B = T.match_buffer(b, (n, 20), "float32")
+        for i in T.parallel(n):
+            {}
+            for j in T.vectorized(20):
+                B[i, j] = A[i, j] * T.float32(2)
+    """
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "T.prefetch(T.address_of(A[i + 4, 16]), 0, 3, 1)",
+        'T.call_intrin("void", "tirx.prefetch", T.address_of(A[i + 4, 16]), 0, 3, 1)',
+        'T.evaluate(T.call_intrin("void", "tir.prefetch", T.address_of(B[i, 0]), 1, 0, 1))',
+    ],
+)
+def test_gr02_prefetch(call):
+    kernel = PREFETCHED.format(call)
+    x = np.arange(100, dtype=np.float32).reshape(5, 20)
+    tensor = 'R.Tensor((5, 20), "float32")'
+    got = run(kernel, f"x: {tensor}", tensor, x)
+    np.testing.assert_array_equal(got, x * 2)
+
+
+def test_gr02_prefetch_prints_as_tvm_reads_it():
+    kernel = PREFETCHED.format("T.prefetch(T.address_of(A[i + 4, 16]), 0, 3, 1)")
+    tensor = 'R.Tensor((5, 20), "float32")'
+    mod = module(kernel, f"x: {tensor}", f"out = R.call_tir(Module.k, (x,), out_sinfo={tensor})")
+    hint = 'T.evaluate(T.call_intrin("void", "tirx.prefetch", T.address_of(A[i + T.int64(4), 16])'
+    assert hint in "\n".join(prim_func_lines(mod["k"].operation))
+
+
+def test_gr02_intrinsics_by_name():
+    kernel = """
+    @T.prim_func
+    def k(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        for i in range(4):
+            B[i] = T.call_intrin("float32", "tirx.exp", A[i])
+    """
+    got = run(kernel, 'x: R.Tensor((4,), "float32")', 'R.Tensor((4,), "float32")', X[0])
+    np.testing.assert_allclose(got, np.exp(X[0]), rtol=1e-6)
+
+
 def test_error_gr02_threads_that_share_memory():
     kernel = """
     @T.prim_func

@@ -242,6 +242,36 @@ BODIES = {
         'T.call_extern("int32")',
         "expected a data type and the name of a function",
     ),
+    "intrinsic": (
+        'B[0] = T.call_intrin("int32", "tirx.nothing", n)',
+        'T.call_intrin("int32", "tirx.nothing", n)',
+        "expected the name of an intrinsic, but got 'tirx.nothing'",
+    ),
+    "intrinsic_type": (
+        'B[0] = T.call_intrin("float32", "tirx.max", n, n)',
+        'T.call_intrin("float32", "tirx.max", n, n)',
+        "expected a result of type float32, but got int64",
+    ),
+    "address": (
+        "T.prefetch(T.address_of(n), 0, 3, 1)",
+        "T.address_of(n)",
+        "expected an element of a buffer, but got n",
+    ),
+    "prefetch": (
+        "T.prefetch(B.data, 0, 3, 1)",
+        "T.prefetch(B.data, 0, 3, 1)",
+        "expected T.address_of of an element to prefetch",
+    ),
+    "locality": (
+        "T.prefetch(T.address_of(B[0]), 0, 4, 1)",
+        "T.prefetch(T.address_of(B[0]), 0, 4, 1)",
+        "expected locality to be from 0 to 3, but got 4",
+    ),
+    "prefetched_value": (
+        "B[0] = T.prefetch(T.address_of(B[0]), 0, 3, 1)",
+        None,
+        "expected addresses only where T.prefetch is a statement",
+    ),
 }
 
 

@@ -603,10 +603,14 @@ struct RelaxMapKernelsToGPUPass
     : relax::impl::RelaxMapKernelsToGPUPassBase<RelaxMapKernelsToGPUPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    for (auto kernel : module.getOps<func::FuncOp>())
-      if (getKernelDevice(kernel) && !kernel.isExternal() &&
-          failed(KernelMapper(kernel).map()))
+    for (auto kernel : module.getOps<func::FuncOp>()) {
+      if (!getKernelDevice(kernel) || kernel.isExternal())
+        continue;
+      // The threads of a device wait for memory while others compute.
+      kernel.walk([](memref::PrefetchOp hint) { hint.erase(); });
+      if (failed(KernelMapper(kernel).map()))
         return signalPassFailure();
+    }
     revealKernels(module);
   }
 };

@@ -123,6 +123,11 @@ def _store(preparation: Preparation, op: Any) -> Step:
     return store
 
 
+@step("memref.prefetch")
+def _prefetch(preparation: Preparation, op: Any) -> Step:
+    return lambda env: None  # a hint
+
+
 @function("tensor.insert")
 def _insert(op: Any) -> Function:
     def insert(value: Any, array: Array, *indices: Any) -> Array:

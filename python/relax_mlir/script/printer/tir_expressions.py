@@ -117,6 +117,8 @@ def _call(expr: Call) -> str:
         return f"{_module_name.get()}.{expr.args[0].value}({_list(expr.args[1:])})"
     if expr.op == "call_extern":
         return f'T.call_extern("{expr.dtype}", {_list(expr.args)})'
+    if expr.op == "prefetch":
+        return f'T.call_intrin("void", "tirx.prefetch", {_list(expr.args)})'
     return f"T.{expr.op}({_list(expr.args)})"
 
 

@@ -389,3 +389,23 @@ func.func private @steps(%x: memref<?x16xf32>, %y: memref<?x16xf32>) attributes 
   } {relax.loop = "parallel"}
   return
 }
+
+// -----
+
+// Hints are for processors.
+// CHECK-LABEL: func.func private @prefetched
+// CHECK-NOT: memref.prefetch
+// CHECK: gpu.launch
+// CHECK-NOT: memref.prefetch
+func.func private @prefetched(%x: memref<?xf32>, %y: memref<?xf32>) attributes {relax.device = #relax.vdevice<"cuda", 0>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  scf.for %r = %c0 to %n step %c1 {
+    %ahead = arith.addi %r, %c1 : index
+    memref.prefetch %x[%ahead], read, locality<3>, data : memref<?xf32>
+    %0 = memref.load %x[%r] : memref<?xf32>
+    memref.store %0, %y[%r] : memref<?xf32>
+  } {relax.loop = "parallel"}
+  return
+}

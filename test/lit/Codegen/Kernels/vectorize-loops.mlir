@@ -178,3 +178,22 @@ func.func @parallel(%x: memref<?x8xf32>, %y: memref<?x8xf32>) {
   } {relax.loop = "parallel"}
   return
 }
+
+// -----
+
+// A prefetch changes no memory: other iterations may read what it names.
+// CHECK-LABEL: func.func @prefetched
+// CHECK: memref.prefetch
+// CHECK: relax.loop = "independent"
+func.func @prefetched(%x: memref<?xf32>, %y: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  scf.for %r = %c0 to %n step %c1 {
+    %ahead = arith.addi %r, %c1 : index
+    memref.prefetch %x[%ahead], read, locality<3>, data : memref<?xf32>
+    %0 = memref.load %x[%r] : memref<?xf32>
+    memref.store %0, %y[%r] : memref<?xf32>
+  } {relax.loop = "parallel"}
+  return
+}
