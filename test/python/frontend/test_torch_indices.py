@@ -204,13 +204,14 @@ def test_functions_of_a_known_size(name: str) -> None:
     check_known_size(FAMILIES[name])
 
 
+@pytest.mark.parametrize("columns", [1, 39, 64, 300])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.float64])
 @pytest.mark.parametrize("padding", [None, 2])
 @pytest.mark.parametrize("mode", BAG_MODES)
 def test_bags_of_different_sizes(
-    exec_mode: str, mode: str, padding: int | None, dtype: torch.dtype
+    exec_mode: str, mode: str, padding: int | None, dtype: torch.dtype, columns: int
 ) -> None:
-    """Bags of no rows up to many, of more columns than lanes."""
+    """Bags of no rows up to many, of fewer columns than lanes and of more than registers."""
 
     class Model(torch.nn.Module):
         def forward(self, w: torch.Tensor, i: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
@@ -219,7 +220,7 @@ def test_bags_of_different_sizes(
     sizes = torch.tensor([0, 1, 3, 4, 5, 0, 8, 41, 2])
     at = torch.cat([torch.zeros(1, dtype=torch.int64), sizes.cumsum(0)[:-1]])
     places = torch.randint(0, 9, (int(sizes.sum()),), generator=torch.Generator().manual_seed(0))
-    inputs = (random(9, 39).to(dtype) - 0.5, places, at)
+    inputs = (random(9, columns).to(dtype) - 0.5, places, at)
     dims = ({}, {0: torch.export.Dim("n", min=2)}, {0: torch.export.Dim("b", min=2)})
     program = torch.export.export(Model(), inputs, dynamic_shapes=dims)
     compiled = relax_mlir.compile(from_exported_program(program), exec_mode=exec_mode)
