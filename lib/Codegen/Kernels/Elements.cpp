@@ -333,6 +333,30 @@ Value ElementBuilder::computeScalar(IndexBuilder &b, Value value) {
   return b.clone(*op, mapping)->getResult(0);
 }
 
+/// How many lanes a mask has, the first ones, where that is known.
+static std::optional<int64_t> getKnownCount(Value mask) {
+  auto create = mask.getDefiningOp<vector::CreateMaskOp>();
+  std::optional<int64_t> count =
+      create ? getConstantIntValue(create.getOperand(0)) : std::nullopt;
+  if (count)
+    count = std::clamp<int64_t>(*count, 0, create.getType().getNumElements());
+  return count;
+}
+
+/// Stores the first lanes of a vector: its half, and half of what is left, ...
+static void storeParts(IndexBuilder &b, Value vector, int64_t count,
+                       Value elements, Value place) {
+  int64_t size = cast<VectorType>(vector.getType()).getNumElements(), begin = 0;
+  for (; size != 0; size /= 2) {
+    if (count - begin < size)
+      continue;
+    Value part =
+        vector::ExtractStridedSliceOp::create(b, vector, begin, size, 1);
+    vector::StoreOp::create(b, part, elements, b.add(place, begin));
+    begin += size;
+  }
+}
+
 void ElementBuilder::store(IndexBuilder &b, Value vector,
                            BlockArgument parameter, AffineMap map,
                            ValueRange indices, Value mask) {
@@ -354,6 +378,8 @@ void ElementBuilder::store(IndexBuilder &b, Value vector,
   auto type = cast<VectorType>(vector.getType());
   if (type.getNumElements() * type.getElementTypeBitWidth() >= kBitsWithMasks)
     return storeSome(b);
+  if (std::optional<int64_t> count = getKnownCount(mask))
+    return storeParts(b, vector, *count, to.elements, place);
   Value isWhole =
       vector::ReductionOp::create(b, vector::CombiningKind::AND, mask);
   b.branch(isWhole, storeAll, storeSome);
