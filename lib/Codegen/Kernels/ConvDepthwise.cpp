@@ -40,11 +40,12 @@ public:
 private:
   /// What is known of a task.
   struct Channel {
-    Value image, channel;               // of the result
-    Value source;                       // where the image of its input begins
-    SmallVector<Value> weights;         // for each step of each row
-    Value column;                       // the first pixel of a vector
-    SmallVector<RowLoader::Load> loads; // for each step
+    Value image, channel; // of the result
+    Value source, next;   // where the image of its input and the next one begin
+    SmallVector<Value> weights;          // for each step of each row
+    Value column;                        // the first pixel of a vector
+    SmallVector<RowLoader::Load> loads;  // for each step
+    SmallVector<RowLoader::Pairs> pairs; // or for each two of them
   };
 
   void emitChannel(IndexBuilder &b, Value task);
@@ -52,11 +53,19 @@ private:
   /// Rows from `begin` to `end`, `count` at a time.
   void emitRows(IndexBuilder &b, const Channel &channel, Value begin, Value end,
                 int64_t count, bool isChecked);
-  Value loadRow(IndexBuilder &b, const Channel &channel, int64_t step,
-                Value row, bool isChecked);
+  /// The stride of columns is 2, so two of them share their loads.
+  bool hasPairs() const;
+  int64_t countFetched() const;
+  void fetchNext(IndexBuilder &b, const Channel &channel, Value row);
+  SmallVector<Value> loadRow(IndexBuilder &b, const Channel &channel,
+                             int64_t number, Value row, bool isChecked);
   Value makeFactor(IndexBuilder &b, Value pixels, int64_t step);
   Value multiplyAdd(IndexBuilder &b, Value pixels, Value weights, Value sum);
   void loadWeights(IndexBuilder &b, Channel &channel);
+
+  /// As many rows as hide the latency of products with two vectors of sums in
+  /// flight, and leave registers for weights.
+  static constexpr int64_t kRows = 4;
 
   ConvParts &parts;
   int64_t lanes;
@@ -86,19 +95,32 @@ Value DepthwiseConv::makeFactor(IndexBuilder &b, Value pixels, int64_t step) {
                                  parts.sumType);
 }
 
-/// What a step of the window meets in a row of the image, which may be outside
-/// of it where it is checked.
-Value DepthwiseConv::loadRow(IndexBuilder &b, const Channel &channel,
-                             int64_t step, Value row, bool isChecked) {
-  auto load = [&](Value row) {
-    return channel.loads[step](b, b.add(channel.source, b.mul(row, width)));
-  };
+bool DepthwiseConv::hasPairs() const {
+  return !parts.columnWords && parts.columns.stride == 2 &&
+         parts.columns.dilation == 1;
+}
+
+/// What a step of the window, or two of them, meet in a row of the image, which
+/// may be outside of it where it is checked.
+SmallVector<Value> DepthwiseConv::loadRow(IndexBuilder &b,
+                                          const Channel &channel,
+                                          int64_t number, Value row,
+                                          bool isChecked) {
   // A checked index is clamped: what is read of another row is ignored.
-  Value pixels = isChecked
-                     ? arith::SelectOp::create(b, b.isInside(row, height),
-                                               load(b.clamp(row, height)), zero)
-                     : load(row);
-  return makeFactor(b, pixels, step);
+  Value at = isChecked ? b.clamp(row, height) : row;
+  Value place = b.add(channel.source, b.mul(at, width));
+  SmallVector<Value> loaded;
+  if (hasPairs())
+    llvm::append_range(loaded, channel.pairs[number].load(b, place));
+  else
+    loaded.push_back(channel.loads[number](b, place));
+  for (auto [i, pixels] : llvm::enumerate(loaded)) {
+    if (isChecked)
+      pixels =
+          arith::SelectOp::create(b, b.isInside(row, height), pixels, zero);
+    pixels = makeFactor(b, pixels, number * loaded.size() + i);
+  }
+  return loaded;
 }
 
 Value DepthwiseConv::multiplyAdd(IndexBuilder &b, Value pixels, Value weights,
@@ -108,25 +130,62 @@ Value DepthwiseConv::multiplyAdd(IndexBuilder &b, Value pixels, Value weights,
   return vector::FMAOp::create(b, pixels, weights, sum);
 }
 
+/// How many elements of the next image are fetched with each block of rows.
+/// Images are gone through in columns of vectors, which processors do not know
+/// as streams.
+int64_t DepthwiseConv::countFetched() const {
+  std::optional<int64_t> rows = getConstantIntValue(height),
+                         columns = getConstantIntValue(width);
+  int64_t blocks = llvm::divideCeil(parts.getHeight(), kRows) *
+                   llvm::divideCeil(parts.getWidth(), lanes);
+  if (!rows || !columns || blocks <= 0)
+    return 0;
+  return llvm::divideCeil(*rows * *columns, blocks);
+}
+
+void DepthwiseConv::fetchNext(IndexBuilder &b, const Channel &channel,
+                              Value row) {
+  constexpr int64_t kLineBits = 512;
+  int64_t count = countFetched();
+  if (count == 0)
+    return;
+  int64_t step =
+      kLineBits / cast<MemRefType>(image.getType()).getElementTypeBitWidth();
+  Value blocks = b.ceilDiv(outHeight, b.index(kRows));
+  Value block = b.add(b.mul(b.floorDiv(channel.column, b.index(lanes)), blocks),
+                      b.floorDiv(row, b.index(kRows)));
+  Value place = b.add(channel.next, b.mul(block, count));
+  for (int64_t i = 0; i < count; i += step)
+    memref::PrefetchOp::create(b, image, b.add(place, i), /*isWrite=*/false,
+                               /*localityHint=*/2, /*isDataCache=*/true);
+}
+
 void DepthwiseConv::emitRows(IndexBuilder &b, const Channel &channel,
                              Value begin, Value end, int64_t count,
                              bool isChecked) {
   const Window &rows = parts.rows;
   b.loop(begin, end, count, [&](IndexBuilder &b, Value y) {
+    fetchNext(b, channel, y);
     Value top = b.sub(b.mul(y, rows.stride), b.index(rows.padding));
     Value none = arith::ConstantOp::create(b, b.getZeroAttr(type));
     SmallVector<Value> sums(count, none);
-    llvm::DenseMap<std::pair<int64_t, int64_t>, Value> loaded;
+    llvm::DenseMap<std::pair<int64_t, int64_t>, SmallVector<Value>> loaded;
+    int64_t together = hasPairs() ? 2 : 1;
     for (int64_t i = 0; i < rows.size; ++i)
       for (int64_t step = 0; step < steps; ++step)
         for (int64_t k = 0; k < count; ++k) {
           int64_t row = k * rows.stride + i * rows.dilation;
-          Value &pixels = loaded[{row, step}];
-          if (!pixels)
-            pixels = loadRow(b, channel, step, b.add(top, row), isChecked);
-          sums[k] = multiplyAdd(b, pixels, channel.weights[i * steps + step],
-                                sums[k]);
+          int64_t number = step / together;
+          SmallVector<Value> &pixels = loaded[{row, number}];
+          if (pixels.empty())
+            pixels = loadRow(b, channel, number, b.add(top, row), isChecked);
+          sums[k] = multiplyAdd(b, pixels[step % together],
+                                channel.weights[i * steps + step], sums[k]);
         }
+    if (hasPairs() && !channel.pairs.front().places.empty())
+      for (Value &sum : sums)
+        sum = vector::ShuffleOp::create(b, sum, sum,
+                                        channel.pairs.front().places);
     Value left = b.sub(outWidth, channel.column);
     auto finish = [&](IndexBuilder &b, Value mask) {
       for (auto [k, sum] : llvm::enumerate(sums)) {
@@ -138,33 +197,37 @@ void DepthwiseConv::emitRows(IndexBuilder &b, const Channel &channel,
         parts.epilogue.finish(b, total, indices, mask);
       }
     };
-    auto finishSome = [&](IndexBuilder &b) {
-      finish(b, makeLaneMask(b, lanes, b.index(0), left));
-    };
     if (parts.epilogue.isSplit())
-      return finishSome(b);
+      return finish(b, makeLaneMask(b, lanes, b.index(0), left));
+    std::optional<int64_t> size = getConstantIntValue(outWidth);
+    Value rest = size ? b.index(*size % lanes) : left;
+    if (isConstantIntValue(rest, 0))
+      return finish(b, /*mask=*/Value());
     // With a branch for each row LLVM would compute sums one after another.
     b.branch(
         b.isBelow(b.index(lanes - 1), left),
-        [&](IndexBuilder &b) { finish(b, /*mask=*/Value()); }, finishSome);
+        [&](IndexBuilder &b) { finish(b, /*mask=*/Value()); },
+        [&](IndexBuilder &b) {
+          finish(b, makeLaneMask(b, lanes, b.index(0), rest));
+        });
   });
 }
 
 void DepthwiseConv::emitColumns(IndexBuilder &b, Channel &channel) {
-  // As many rows as hide the latency of products with two vectors of sums in
-  // flight, and leave registers for weights.
-  constexpr int64_t kRows = 4;
   const Window &columns = parts.columns, &rows = parts.rows;
   // Words are made of elements that follow one another.
   RowLoader loader(image, readable, parts.columnWords ? 1 : columns.stride,
                    zero);
   Value count = b.index(cast<VectorType>(zero.getType()).getNumElements());
-  for (int64_t step = 0; step < steps; ++step) {
+  for (int64_t step = 0; step < steps; step += hasPairs() ? 2 : 1) {
     Value first = b.sub(b.add(b.mul(channel.column, columns.stride),
                               b.index(step * stepSize * columns.dilation)),
                         b.index(columns.padding));
-    channel.loads.push_back(
-        loader.prepare(b, first, count, /*isInside=*/Value()));
+    if (hasPairs())
+      channel.pairs.push_back(loader.preparePairs(b, first, count));
+    else
+      channel.loads.push_back(
+          loader.prepare(b, first, count, /*isInside=*/Value()));
   }
   // Windows of rows from `top` to `bottom` are inside of the image; blocks that
   // have others are checked.
@@ -219,8 +282,12 @@ void DepthwiseConv::emitChannel(IndexBuilder &b, Value task) {
   channel.image = b.floorDiv(task, outChannels);
   channel.channel = b.rem(task, outChannels);
   // Each input channel has as many output channels.
-  channel.source =
-      b.mul(b.floorDiv(task, b.index(parts.outChannels)), b.mul(height, width));
+  auto findImage = [&](Value task) {
+    return b.mul(b.floorDiv(task, b.index(parts.outChannels)),
+                 b.mul(height, width));
+  };
+  channel.source = findImage(task);
+  channel.next = findImage(b.add(task, 1));
   loadWeights(b, channel);
   b.loop(b.index(0), outWidth, lanes, [&](IndexBuilder &b, Value x) {
     Channel here = channel;

@@ -107,6 +107,19 @@ Value RowLoader::load(IndexBuilder &b, Value offset, Value mask) const {
                                       padding);
 }
 
+/// Loads of lanes `before` to `end`, which are twice as many as a vector has.
+RowLoader::Halves RowLoader::prepareHalves(IndexBuilder &b, Value before,
+                                           Value end) const {
+  int64_t lanes = getType().getNumElements();
+  Value size = b.index(lanes);
+  Value low = makeLaneMask(b, lanes, before, end);
+  Value high = makeLaneMask(b, lanes, b.sub(before, size), b.sub(end, size));
+  return [=, self = *this](IndexBuilder &b, Value offset) {
+    return std::array{self.load(b, offset, low),
+                      self.load(b, b.add(offset, lanes), high)};
+  };
+}
+
 RowLoader::Load RowLoader::prepare(IndexBuilder &b, Value first, Value count,
                                    Value isInside) const {
   int64_t lanes = getType().getNumElements();
@@ -123,17 +136,13 @@ RowLoader::Load RowLoader::prepare(IndexBuilder &b, Value first, Value count,
   }
   if (stride == 2) {
     // Every other element of two vectors.
-    Value size = b.index(lanes);
-    Value end = b.min(room, b.sub(b.mul(count, 2), b.index(1)));
-    Value low = makeLaneMask(b, lanes, before, end);
-    Value high = makeLaneMask(b, lanes, b.sub(before, size), b.sub(end, size));
+    Halves halves = prepareHalves(
+        b, before, b.min(room, b.sub(b.mul(count, 2), b.index(1))));
     SmallVector<int64_t> even;
     for (int64_t i = 0; i < lanes; ++i)
       even.push_back(2 * i);
-    return [=, self = *this](IndexBuilder &b, Value row) -> Value {
-      Value offset = b.add(row, first);
-      Value lower = self.load(b, offset, low);
-      Value upper = self.load(b, b.add(offset, lanes), high);
+    return [=](IndexBuilder &b, Value row) -> Value {
+      auto [lower, upper] = halves(b, b.add(row, first));
       return vector::ShuffleOp::create(b, lower, upper, even);
     };
   }
@@ -151,4 +160,35 @@ RowLoader::Load RowLoader::prepare(IndexBuilder &b, Value first, Value count,
                                     ValueRange(b.add(row, first)), indices,
                                     mask, self.padding);
   };
+}
+
+RowLoader::Pairs RowLoader::preparePairs(IndexBuilder &b, Value first,
+                                         Value count) const {
+  assert(stride == 2 && "pairs of columns");
+  int64_t lanes = getType().getNumElements();
+  Value zero = b.index(0);
+  Halves halves =
+      prepareHalves(b, b.max(b.sub(zero, first), zero),
+                    b.min(b.max(b.sub(width, first), zero), b.mul(count, 2)));
+  // Instructions of AVX take elements from both vectors within 128 bits.
+  constexpr int64_t kBlock = 4, kBlocks = 2;
+  bool hasBlocks = lanes == kBlock * kBlocks &&
+                   getType().getElementType().getIntOrFloatBitWidth() == 32;
+  SmallVector<int64_t> even, odd, places;
+  for (int64_t i = 0; i < lanes; ++i) {
+    int64_t half = i % kBlock / kBlocks, block = i / kBlock;
+    int64_t place =
+        hasBlocks ? half * kBlock + block * kBlocks + i % kBlocks : i;
+    even.push_back(2 * place);
+    odd.push_back(2 * place + 1);
+    if (hasBlocks)
+      places.push_back(place); // pairs of lanes change places
+  }
+  auto load = [=](IndexBuilder &b, Value row) {
+    auto [lower, upper] = halves(b, b.add(row, first));
+    return std::array<Value, 2>{
+        vector::ShuffleOp::create(b, lower, upper, even),
+        vector::ShuffleOp::create(b, lower, upper, odd)};
+  };
+  return {load, places};
 }

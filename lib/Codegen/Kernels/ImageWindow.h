@@ -18,6 +18,7 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
+#include <array>
 #include <functional>
 
 namespace mlir::relax {
@@ -61,7 +62,23 @@ public:
   /// `isInside` says so; null where all of them are.
   Load prepare(IndexBuilder &b, Value first, Value count, Value isInside) const;
 
+  /// Vectors of every other element, and of their neighbours; the lanes of both
+  /// are in some order.
+  struct Pairs {
+    std::function<std::array<Value, 2>(IndexBuilder &, Value)> load;
+    /// Where the first, second, ... element is; none where they are in order.
+    SmallVector<int64_t> places;
+  };
+
+  /// The same for two columns of windows at a time, whose stride is 2: elements
+  /// `first`, `first` + 2, ..., and `first` + 1, `first` + 3, ...
+  Pairs preparePairs(IndexBuilder &b, Value first, Value count) const;
+
 private:
+  /// Two vectors that follow one another.
+  using Halves =
+      std::function<std::array<Value, 2>(IndexBuilder &, Value offset)>;
+  Halves prepareHalves(IndexBuilder &b, Value before, Value end) const;
   Value load(IndexBuilder &b, Value offset, Value mask) const;
   VectorType getType() const { return cast<VectorType>(padding.getType()); }
 
