@@ -206,18 +206,38 @@ void MatmulEmitter::emitTasks(IndexBuilder &b, const RightMatrix &right) {
   });
 }
 
-/// Prefetches what the products of a tile will be written to. Processors fetch
-/// ahead what is read, and wait for memory that is written: rows of a tile are
-/// too short to be known as streams.
-void MatmulEmitter::prefetchResult(IndexBuilder &b,
-                                   const MatmulProblem::Place &place) {
+/// Prefetches what the products of a tile will be written to, some tiles ahead
+/// where tiles are done before memory answers. Processors fetch ahead what is
+/// read, and wait for memory that is written: rows of a tile are too short to
+/// be known as streams.
+void MatmulEmitter::prefetchResult(IndexBuilder &b, const Task &task, Value i,
+                                   Value j) {
   if (!problem.prefetchResult)
     return;
-  for (int64_t i = 0; i < blocking.rows; ++i) {
-    MatmulProblem::Place row = place;
-    row.row = b.add(place.row, i);
-    problem.prefetchResult(b, row, blocking.columns());
+  constexpr int64_t kLatency = 800; // in cycles
+  int64_t products = blocking.rows * blocking.vectors;
+  int64_t cycles = products * getConstantIntValue(problem.k).value_or(kLatency);
+  if (!blocking.hasManyRegisters) // two units
+    cycles /= 2;
+  int64_t ahead = kLatency / std::max<int64_t>(cycles, 1);
+  int64_t width = blocking.columns(), together = countPanelsTogether();
+  if (together > 1) {
+    Value group = b.index(together * width);
+    Value column = b.add(b.rem(j, group), ahead * width);
+    Value isInside = b.isBelow(column, group);
+    i = b.createOrFold<arith::SelectOp>(isInside, i, b.add(i, blocking.rows));
+    j = b.add(b.sub(j, b.rem(j, group)), b.rem(column, group));
+  } else if (ahead != 0) {
+    Value row = b.add(i, ahead * blocking.rows);
+    Value isInside = b.isBelow(row, task.rows);
+    i = b.createOrFold<arith::SelectOp>(isInside, row, b.sub(row, task.rows));
+    j = b.createOrFold<arith::SelectOp>(isInside, j, b.add(j, width));
   }
+  for (int64_t k = 0; k < blocking.rows; ++k)
+    problem.prefetchResult(b,
+                           {task.batch, b.add(b.add(task.row, i), k),
+                            b.add(task.column, j), /*mask=*/Value()},
+                           width);
 }
 
 /// The place of a task: its number counts columns first, then rows.
@@ -265,8 +285,9 @@ void MatmulEmitter::allocate(IndexBuilder &b, Task &task) {
   if (!problem.isLhsPacked)
     task.rhsPanels = b.add(task.lhsPanels, b.mul(task.paddedRows, depth));
   Value size = task.rhsPanels;
-  if (packsEachPanel())
-    size = b.add(task.rhsPanels, b.mul(depth, width));
+  if (packsEachPanel()) // a vector may begin at the last element
+    size = b.add(task.rhsPanels,
+                 b.add(b.mul(depth, countPanelsTogether() * width), lanes));
   else if (!task.right.panels.base)
     size = b.add(task.rhsPanels, b.mul(paddedColumns, depth));
   task.scratch = makeScratch(b, size);
@@ -286,17 +307,13 @@ void MatmulEmitter::emitTask(IndexBuilder &b, const RightMatrix &right,
 /// Packs rows of the left matrix, or columns of the right one.
 void MatmulEmitter::packBlock(IndexBuilder &b, const Task &task,
                               const DepthBlock &block, Value first, Value count,
-                              bool isLhs) {
+                              Value to, bool isLhs) {
   MatrixView matrix =
       isLhs ? task.lhs : problem.rhs(b, task.batch).transposed();
-  PanelRange range = {matrix,
-                      first,
-                      count,
-                      block.begin,
-                      block.depth,
-                      isLhs ? blocking.rows : blocking.columns(),
-                      isLhs ? task.lhsPanels : task.rhsPanels,
-                      task.blocks.depth,
+  PanelRange range = {matrix,      first,
+                      count,       block.begin,
+                      block.depth, isLhs ? blocking.rows : blocking.columns(),
+                      to,          task.blocks.depth,
                       isLhs};
   pack(b, range, task.scratch);
 }
@@ -312,11 +329,32 @@ void MatmulEmitter::emitDepthBlock(IndexBuilder &b, const Task &task,
   block.isFirst = b.isEqual(number, zero);
   block.isLast = b.isEqual(b.add(number, 1), blocks.depthBlocks);
   if (!task.right.panels.base && !packsEachPanel())
-    packBlock(b, task, block, task.column, task.columns, /*isLhs=*/false);
+    packBlock(b, task, block, task.column, task.columns, task.rhsPanels,
+              /*isLhs=*/false);
   if (!problem.isLhsPacked)
-    packBlock(b, task, block, task.row, task.rows, /*isLhs=*/true);
-  b.loop(zero, task.columns, blocking.columns(),
-         [&](IndexBuilder &b, Value j) { emitPanel(b, task, block, j); });
+    packBlock(b, task, block, task.row, task.rows, task.lhsPanels,
+              /*isLhs=*/true);
+  int64_t together = countPanelsTogether();
+  b.loop(zero, task.columns, together * blocking.columns(),
+         [&](IndexBuilder &b, Value j) {
+           together == 1 ? emitPanel(b, task, block, j)
+                         : emitPanels(b, task, block, j, together);
+         });
+}
+
+/// How many panels that are packed in turn are in the first level of the cache
+/// together. A row of each of them is written one after the other then, which
+/// processors know as a stream; rows of one panel are short.
+int64_t MatmulEmitter::countPanelsTogether() const {
+  constexpr int64_t kBytes = 16 << 10, kMostPanels = 8;
+  std::optional<int64_t> depth = getConstantIntValue(problem.k);
+  if (!packsEachPanel() || !problem.isShallow || hasWords() ||
+      blocking.hasManyRegisters || !depth)
+    return 1;
+  int64_t size =
+      *depth * blocking.columns() * problem.sumType.getIntOrFloatBitWidth() / 8;
+  return std::clamp<int64_t>(kBytes / std::max<int64_t>(size, 1), 1,
+                             kMostPanels);
 }
 
 /// The panel of the right matrix that begins at column `j` of a task, and the
@@ -341,15 +379,20 @@ void MatmulEmitter::findPanels(IndexBuilder &b, const Task &task,
   panels.next = getOffset(b.min(b.add(b.add(task.place, j), width), last));
 }
 
-/// Packs one panel of the right matrix.
+/// Packs the panel of the right matrix that begins at column `j` of a task.
 void MatmulEmitter::packPanel(IndexBuilder &b, const Task &task,
-                              const DepthBlock &block, Value column,
-                              Value columns) {
+                              const DepthBlock &block, Value j, Value to) {
+  Value column = b.add(task.column, j), columns = countColumns(b, task, j);
   if (problem.packRhs)
     problem.packRhs(b, {task.batch, column, columns, block.begin, block.depth},
-                    task.scratch, task.rhsPanels);
+                    task.scratch, to);
   else
-    packBlock(b, task, block, column, columns, /*isLhs=*/false);
+    packBlock(b, task, block, column, columns, to, /*isLhs=*/false);
+}
+
+/// The columns of the panel that begins at column `j` of a task.
+Value MatmulEmitter::countColumns(IndexBuilder &b, const Task &task, Value j) {
+  return b.min(b.sub(task.columns, j), b.index(blocking.columns()));
 }
 
 /// Computes all rows of a task for the panel that begins at its column `j`.
@@ -361,22 +404,47 @@ void MatmulEmitter::emitPanel(IndexBuilder &b, const Task &task,
   else
     panels.lhs.base = task.scratch;
   findPanels(b, task, block, j, panels);
-  Value columns = b.min(b.sub(task.columns, j), b.index(blocking.columns()));
   if (packsEachPanel()) {
     panels.rhs.offset = task.rhsPanels;
-    packPanel(b, task, block, b.add(task.column, j), columns);
+    packPanel(b, task, block, j, task.rhsPanels);
   }
   if (movesLhs())
     panels.offsets = computeOffsets(b, panels.rhs, block.depth);
   b.loop(b.index(0), task.rows, blocking.rows, [&](IndexBuilder &b, Value i) {
-    emitTile(b, task, block, panels, i, j, columns);
+    emitTile(b, task, block, panels, i, j);
+  });
+}
+
+/// The same for some panels from column `begin` on.
+void MatmulEmitter::emitPanels(IndexBuilder &b, const Task &task,
+                               const DepthBlock &block, Value begin,
+                               int64_t count) {
+  int64_t width = blocking.columns();
+  Value end = b.min(b.add(begin, count * width), task.columns);
+  Panels panels;
+  if (problem.isLhsPacked)
+    panels.lhs = task.lhs;
+  else
+    panels.lhs.base = task.scratch;
+  panels.rhs.base = task.scratch;
+  auto place = [&](IndexBuilder &b, Value j) {
+    return b.add(task.rhsPanels, b.mul(b.sub(j, begin), task.blocks.depth));
+  };
+  b.loop(begin, end, width, [&](IndexBuilder &b, Value j) {
+    packPanel(b, task, block, j, place(b, j));
+  });
+  b.loop(b.index(0), task.rows, blocking.rows, [&](IndexBuilder &b, Value i) {
+    b.loop(begin, end, width, [&](IndexBuilder &b, Value j) {
+      panels.rhs.offset = place(b, j);
+      emitTile(b, task, block, panels, i, j);
+    });
   });
 }
 
 /// Computes the tile at row `i` and column `j` of a task.
 void MatmulEmitter::emitTile(IndexBuilder &b, const Task &task,
                              const DepthBlock &block, Panels panels, Value i,
-                             Value j, Value columns) {
+                             Value j) {
   int64_t width = blocking.columns(), height = blocking.rows;
   panels.lhs.offset = b.add(task.lhsPanels, b.mul(i, task.blocks.depth));
   if (problem.isLhsPacked)
@@ -393,12 +461,10 @@ void MatmulEmitter::emitTile(IndexBuilder &b, const Task &task,
   Value sums = b.createOrFold<arith::SelectOp>(
       task.isWhole, b.index(0),
       b.add(b.mul(j, task.paddedRows), b.mul(i, width)));
-  b.branch(block.isLast, [&](IndexBuilder &b) {
-    prefetchResult(b, {task.batch, b.add(task.row, i), b.add(task.column, j),
-                       /*mask=*/Value()});
-  });
+  b.branch(block.isLast,
+           [&](IndexBuilder &b) { prefetchResult(b, task, i, j); });
   Tile tile = {task.batch, b.add(task.row, i), b.add(task.column, j), rows,
-               columns};
+               countColumns(b, task, j)};
   emitPackedTile(b, panels, task.scratch, sums, block.depth, block.isFirst,
                  tile);
   b.branch(block.isLast, [&](IndexBuilder &b) {
@@ -512,7 +578,7 @@ void MatmulEmitter::emitFewColumns(IndexBuilder &b, const Panels &panels,
           b, vectorType, loadStep(b, panels.rhs, b.add(row, j)));
       next[0] = multiplyAddWords(b, left, right, next[0]);
     };
-    Value total = addInTurns(b, depth, /*count=*/1, addStep)[0];
+    Value total = addInTurns(b, depth, /*count=*/1, kTurns, kTurns, addStep)[0];
     auto store = [&](IndexBuilder &b, bool isAdded) {
       for (int64_t i = 0; i < rows; ++i) {
         Value offset = b.add(b.add(sums, i * width), j);

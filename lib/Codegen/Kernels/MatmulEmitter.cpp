@@ -214,47 +214,56 @@ SmallVector<Value> MatmulEmitter::computeTile(IndexBuilder &b, int64_t rows,
                                               LoadScalar lhs, LoadVector rhs,
                                               Multiply multiply,
                                               Prefetch prefetch) {
-  // Tiles at the edge are few.
-  int64_t steps = vectors == blocking.vectors
-                      ? IndexBuilder::countSteps(rows * vectors)
-                      : 1;
+  int64_t count = rows * vectors;
   int64_t stepsOfLine = std::max<int64_t>(getLineSize() / lanes, 1);
-  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(vectorType));
-  SmallVector<Value> inits(rows * vectors, zeros);
-  return b.reduceUnrolled(
-      depth, steps, inits,
-      [&](IndexBuilder &b, const Step &k, ValueRange carried) {
-        if (prefetch && k.offset % stepsOfLine == 0)
-          prefetch(b, k);
-        SmallVector<Value> sums = llvm::to_vector(carried), right;
-        for (int64_t j = 0; j < vectors; ++j)
-          right.push_back(rhs(b, j, k));
-        for (int64_t i = 0; i < rows; ++i) {
-          Value left = vector::BroadcastOp::create(b, vectorType, lhs(b, i, k));
-          for (int64_t j = 0; j < vectors; ++j) {
-            Value &sum = sums[i * vectors + j];
-            sum = (this->*multiply)(b, left, right[j], sum);
-          }
-        }
-        return sums;
-      });
+  auto addStep = [&](IndexBuilder &b, const Step &k,
+                     MutableArrayRef<Value> sums) {
+    if (prefetch && k.offset % stepsOfLine == 0)
+      prefetch(b, k);
+    SmallVector<Value> right;
+    for (int64_t j = 0; j < vectors; ++j)
+      right.push_back(rhs(b, j, k));
+    for (int64_t i = 0; i < rows; ++i) {
+      Value left = vector::BroadcastOp::create(b, vectorType, lhs(b, i, k));
+      for (int64_t j = 0; j < vectors; ++j) {
+        Value &sum = sums[i * vectors + j];
+        sum = (this->*multiply)(b, left, right[j], sum);
+      }
+    }
+  };
+  int64_t turns = countTurns(count);
+  // Tiles at the edge are few.
+  int64_t steps =
+      vectors == blocking.vectors ? IndexBuilder::countSteps(count) : 1;
+  return addInTurns(b, depth, count, turns, llvm::alignTo(steps, turns),
+                    addStep);
 }
 
-/// Sums over the depth, `count` vectors of them. Steps take turns with several
-/// sums of each, as every one waits for itself.
+/// How many sums there are of each: products of two units, which take four or
+/// five cycles, have ten in flight. With many registers tiles are larger.
+int64_t MatmulEmitter::countTurns(int64_t sums) const {
+  constexpr int64_t kSums = 12, kMostTurns = 4;
+  if (blocking.hasManyRegisters)
+    return 1;
+  return std::clamp<int64_t>(kSums / sums, 1, kMostTurns);
+}
+
+/// Sums over the depth, `count` vectors of them, some steps in an iteration.
+/// Steps take turns with several sums of each, as every one waits for itself.
 SmallVector<Value> MatmulEmitter::addInTurns(IndexBuilder &b, Value depth,
-                                             int64_t count, AddStep addStep) {
-  constexpr int64_t kTurns = 4;
+                                             int64_t count, int64_t turns,
+                                             int64_t steps, AddStep addStep) {
   Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(vectorType));
-  SmallVector<Value> inits(kTurns * count, zeros);
+  SmallVector<Value> inits(turns * count, zeros);
   SmallVector<Value> sums = b.reduceUnrolled(
-      depth, kTurns, inits,
+      depth, steps, inits,
       [&](IndexBuilder &b, const Step &k, ValueRange carried) {
         SmallVector<Value> next = llvm::to_vector(carried);
-        addStep(b, k, MutableArrayRef(next).slice(k.offset * count, count));
+        addStep(b, k,
+                MutableArrayRef(next).slice(k.offset % turns * count, count));
         return next;
       });
-  for (int64_t i = count; i < kTurns * count; ++i)
+  for (int64_t i = count; i < turns * count; ++i)
     sums[i % count] = add(b, sums[i % count], sums[i]);
   sums.truncate(count);
   return sums;
@@ -267,7 +276,7 @@ SmallVector<Value> MatmulEmitter::computeOffsets(IndexBuilder &b,
                                                  Value depth) {
   Value left = words->getOffset(b, vectorType);
   return addInTurns(
-      b, depth, blocking.vectors,
+      b, depth, blocking.vectors, kTurns, kTurns,
       [&](IndexBuilder &b, const Step &k, MutableArrayRef<Value> sums) {
         Value row = b.add(panels.offset, k, blocking.columns());
         for (auto [j, sum] : llvm::enumerate(sums)) {
@@ -290,14 +299,15 @@ void MatmulEmitter::finishTile(IndexBuilder &b, const Tile &tile, int64_t width,
       });
     };
     Value left = b.sub(tile.columns, j);
-    auto finishSome = [&](IndexBuilder &b) {
-      finishRows(b, makeMask(b, left, lanes));
-    };
     if (!problem.isShallow)
-      return finishSome(b);
+      return finishRows(b, makeMask(b, left, lanes));
+    // The last vector of a row alone may have fewer columns.
+    std::optional<int64_t> size = getConstantIntValue(problem.n);
+    Value rest = size ? b.index(*size % lanes) : left;
     b.branch(
         b.isBelow(b.index(lanes - 1), left),
-        [&](IndexBuilder &b) { finishRows(b, /*mask=*/Value()); }, finishSome);
+        [&](IndexBuilder &b) { finishRows(b, /*mask=*/Value()); },
+        [&](IndexBuilder &b) { finishRows(b, makeMask(b, rest, lanes)); });
   });
 }
 

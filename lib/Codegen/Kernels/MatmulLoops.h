@@ -127,8 +127,10 @@ private:
   /// Adds the products of a step to some sums.
   using AddStep = llvm::function_ref<void(IndexBuilder &, const Step &,
                                           MutableArrayRef<Value>)>;
+  static constexpr int64_t kTurns = 4; // of few sums
   SmallVector<Value> addInTurns(IndexBuilder &b, Value depth, int64_t count,
-                                AddStep addStep);
+                                int64_t turns, int64_t steps, AddStep addStep);
+  int64_t countTurns(int64_t sums) const;
   SmallVector<Value> computeOffsets(IndexBuilder &b, const MatrixView &panels,
                                     Value depth);
   Value add(IndexBuilder &b, Value lhs, Value rhs);
@@ -246,17 +248,21 @@ private:
   /// Whether panels of the right matrix are packed one at a time.
   bool packsEachPanel() const { return problem.packRhs || problem.isLhsPacked; }
   void packBlock(IndexBuilder &b, const Task &task, const DepthBlock &block,
-                 Value first, Value count, bool isLhs);
+                 Value first, Value count, Value to, bool isLhs);
   void emitDepthBlock(IndexBuilder &b, const Task &task, Value number);
   void findPanels(IndexBuilder &b, const Task &task, const DepthBlock &block,
                   Value j, Panels &panels);
+  int64_t countPanelsTogether() const;
   void packPanel(IndexBuilder &b, const Task &task, const DepthBlock &block,
-                 Value column, Value columns);
+                 Value j, Value to);
+  Value countColumns(IndexBuilder &b, const Task &task, Value j);
   void emitPanel(IndexBuilder &b, const Task &task, const DepthBlock &block,
                  Value j);
+  void emitPanels(IndexBuilder &b, const Task &task, const DepthBlock &block,
+                  Value begin, int64_t count);
   void emitTile(IndexBuilder &b, const Task &task, const DepthBlock &block,
-                Panels panels, Value i, Value j, Value columns);
-  void prefetchResult(IndexBuilder &b, const MatmulProblem::Place &place);
+                Panels panels, Value i, Value j);
+  void prefetchResult(IndexBuilder &b, const Task &task, Value i, Value j);
   void emitPackedTile(IndexBuilder &b, const Panels &panels, Value scratch,
                       Value sums, Value depth, Value isFirst, const Tile &tile);
   std::optional<int64_t> countFewColumns() const;
