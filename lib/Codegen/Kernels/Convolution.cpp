@@ -123,6 +123,22 @@ void WindowPacker::loopOverChannels(
   });
 }
 
+/// Stores some lanes. Without registers for masks such a store takes as long as
+/// a dozen others, but what the other lanes have can be stored again: no other
+/// thread has this scratch memory, which has room for them.
+static void storeSome(IndexBuilder &b, Value scratch, Value place, Value mask,
+                      Value values) {
+  auto type = cast<VectorType>(values.getType());
+  constexpr int64_t kBitsWithMasks = 512;
+  if (type.getNumElements() * type.getElementTypeBitWidth() >= kBitsWithMasks) {
+    vector::MaskedStoreOp::create(b, scratch, place, mask, values);
+    return;
+  }
+  Value others = vector::LoadOp::create(b, type, scratch, place);
+  vector::StoreOp::create(b, arith::SelectOp::create(b, mask, values, others),
+                          scratch, place);
+}
+
 /// For each element of the window, the same pixels of all channels: where the
 /// image ends is the same for them.
 void WindowPacker::packPixels(IndexBuilder &b, const Pixels &pixels,
@@ -151,8 +167,8 @@ void WindowPacker::packPixels(IndexBuilder &b, const Pixels &pixels,
             parts.words
                 ? parts.loadWord(b, load, rowOffset, channel, channelSize)
                 : load(b, b.add(rowOffset, b.mul(channel, channelSize)));
-        vector::MaskedStoreOp::create(
-            b, scratch, b.add(offset, b.mul(k, panelWidth)), count, values);
+        storeSome(b, scratch, b.add(offset, b.mul(k, panelWidth)), count,
+                  values);
       };
       loopOverChannels(b, element, panel, pack);
     });
