@@ -140,7 +140,7 @@ static int64_t countResults(Operation *op, int64_t dims) {
 /// of each window, which many output channels use. Vectors of 512 bits want
 /// many pixels, as the last tile of an image is larger, and no copies.
 bool ConvParts::prefersPixelLanes() const {
-  constexpr int64_t kManyChannels = 32;
+  constexpr int64_t kManyChannels = 16;
   if (words)
     return prefersPixelLanesOfWords();
   // Where the number of channels is not known, it is negative.

@@ -28,6 +28,7 @@ from .bind_params import BindParams
 from .bind_symbolic_vars import BindSymbolicVars
 from .combine_parallel_matmul import CombineParallelMatmul
 from .compress_weights import CompressWeights, WeightFormat
+from .conv2d_to_matmul import Conv2DToMatmul
 from .convert_layout import ConvertLayout
 from .dataflow_blocks import ConvertToDataflow, TopologicalSort
 from .decompose_ops import DecomposeOpsForInference, DecomposeOpsForTraining
@@ -100,6 +101,7 @@ __all__ = [
     "CombineParallelMatmul",
     "CompressWeights",
     "ConfigOption",
+    "Conv2DToMatmul",
     "ConvertLayout",
     "ConvertToDataflow",
     "DataflowBlockPass",

@@ -16,6 +16,7 @@ from ..core.context import current_context
 from .base import MLIRPass, Pass, Sequential
 from .combine_parallel_matmul import CombineParallelMatmul
 from .compress_weights import CompressWeights
+from .conv2d_to_matmul import Conv2DToMatmul
 from .convert_layout import ConvertLayout
 from .convolution_windows import ConvWindow
 from .expand_conv1d import ExpandConv1D
@@ -101,7 +102,7 @@ def _foldings(options: CompileOptions) -> list[Pass]:
     passes += [ConvertLayout(layouts), ExpandConv1D(), FoldBatchnormToConv2D()]
     passes += [MergeConvBranches(), FlattenConv3D()]
     if not options.device:
-        passes.append(SplitMaxPool3D())
+        passes += [SplitMaxPool3D(), Conv2DToMatmul()]
         if options.winograd:
             passes.append(SplitDilatedConv2D())
     if options.fuse and options.combine_matmuls:
