@@ -332,6 +332,10 @@ static void emitKernel(IndexBuilder &b, func::FuncOp kernel, MatmulParts &parts,
     parts.epilogue.finish(b, sums, getIndices(b, c, memory, place), place.mask,
                           place.isAligned);
   };
+  std::optional<int64_t> depth = getConstantIntValue(problem.k);
+  problem.isShallow = !parts.blocking.hasManyRegisters &&
+                      !parts.epilogue.isSplit() && depth &&
+                      *depth <= parts.blocking.blockDepth;
   problem.canAlign = [&](IndexBuilder &b, int64_t columns) {
     return areAligned(b, arguments, problem.n, columns);
   };

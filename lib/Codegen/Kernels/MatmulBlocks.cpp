@@ -404,15 +404,45 @@ void MatmulEmitter::emitPanel(IndexBuilder &b, const Task &task,
   else
     panels.lhs.base = task.scratch;
   findPanels(b, task, block, j, panels);
+  Value first = b.index(0);
   if (packsEachPanel()) {
     panels.rhs.offset = task.rhsPanels;
-    packPanel(b, task, block, j, task.rhsPanels);
+    first = packFirstTile(b, task, block, panels, j);
   }
   if (movesLhs())
     panels.offsets = computeOffsets(b, panels.rhs, block.depth);
-  b.loop(b.index(0), task.rows, blocking.rows, [&](IndexBuilder &b, Value i) {
+  b.loop(first, task.rows, blocking.rows, [&](IndexBuilder &b, Value i) {
     emitTile(b, task, block, panels, i, j);
   });
+}
+
+/// Packs the panel that begins at column `j`, if it is whole by storing what
+/// its first tile reads: where registers are few, tiles leave units for that.
+/// Returns where the rows that are left begin.
+Value MatmulEmitter::packFirstTile(IndexBuilder &b, const Task &task,
+                                   const DepthBlock &block, Panels panels,
+                                   Value j) {
+  auto pack = [&](IndexBuilder &b) {
+    packPanel(b, task, block, j, panels.rhs.offset);
+  };
+  bool canRead = problem.isLhsPacked && !problem.packRhs && !hasWords() &&
+                 !blocking.hasManyRegisters;
+  MatrixView source = canRead ? problem.rhs(b, task.batch) : MatrixView();
+  Value zero = b.index(0);
+  if (!canRead || !source.hasUnitColumns()) {
+    pack(b);
+    return zero;
+  }
+  source.offset = b.add(b.add(source.offset, b.add(task.column, j)),
+                        b.mul(block.begin, source.rowStride));
+  Value columns = countColumns(b, task, j);
+  Value isWhole = b.isEqual(columns, b.index(blocking.columns()));
+  auto compute = [&](IndexBuilder &b) {
+    panels.source = source;
+    emitTile(b, task, block, panels, zero, j);
+  };
+  b.branch(isWhole, compute, pack);
+  return b.createOrFold<arith::SelectOp>(isWhole, b.index(blocking.rows), zero);
 }
 
 /// The same for some panels from column `begin` on.
@@ -467,9 +497,27 @@ void MatmulEmitter::emitTile(IndexBuilder &b, const Task &task,
                countColumns(b, task, j)};
   emitPackedTile(b, panels, task.scratch, sums, block.depth, block.isFirst,
                  tile);
-  b.branch(block.isLast, [&](IndexBuilder &b) {
+  auto finish = [&](IndexBuilder &b) {
     finishTile(b, tile, width, task.scratch, sums);
-  });
+  };
+  if (!finishesInRegisters())
+    return b.branch(block.isLast, finish);
+  b.branch(isWhole(b, tile), [](IndexBuilder &) {}, finish);
+}
+
+/// Whether tiles are finished in registers if they are whole, where few
+/// products make a sum.
+bool MatmulEmitter::finishesInRegisters() const {
+  std::optional<int64_t> depth = getConstantIntValue(problem.k);
+  return problem.isShallow && !blocking.hasManyRegisters && !hasWords() &&
+         depth && *depth <= blocking.blockDepth;
+}
+
+/// Whether all sums of a tile are in the result.
+Value MatmulEmitter::isWhole(IndexBuilder &b, const Tile &tile) {
+  Value hasRows = b.isEqual(tile.rows, b.index(blocking.rows));
+  Value hasColumns = b.isEqual(tile.columns, b.index(blocking.columns()));
+  return b.createOrFold<arith::AndIOp>(hasRows, hasColumns);
 }
 
 /// Adds products of two panels to the sums of a tile, as many rows and vectors
@@ -490,8 +538,15 @@ void MatmulEmitter::emitPackedTile(IndexBuilder &b, const Panels &panels,
           return loadStep(b, panels.lhs, b.add(column, i));
         },
         [&](IndexBuilder &b, int64_t j, const Step &k) {
-          Value row = b.add(panels.rhs.offset, k, width);
-          return loadPanel(b, panels.rhs, b.add(row, j * lanes));
+          Value place = b.add(b.add(panels.rhs.offset, k, width), j * lanes);
+          if (!panels.source)
+            return loadPanel(b, panels.rhs, place);
+          Value from =
+              b.add(panels.source->offset, k, panels.source->rowStride);
+          Value elements =
+              loadWhole(b, *panels.source, b.add(from, j * lanes), lanes);
+          storeSums(b, elements, scratch, place);
+          return elements;
         },
         hasWords() ? &MatmulEmitter::multiplyAddWords
                    : &MatmulEmitter::multiplyAdd,
@@ -507,10 +562,25 @@ void MatmulEmitter::emitPackedTile(IndexBuilder &b, const Panels &panels,
         storeSums(b, result, scratch, offset);
       }
     };
-    b.branch(
-        isFirst, [&](IndexBuilder &b) { store(b, false); },
-        [&](IndexBuilder &b) { store(b, true); });
+    auto keep = [&](IndexBuilder &b) {
+      b.branch(
+          isFirst, [&](IndexBuilder &b) { store(b, false); },
+          [&](IndexBuilder &b) { store(b, true); });
+    };
+    bool isLarge = rows == blocking.rows && vectors == blocking.vectors;
+    if (!isLarge || !finishesInRegisters())
+      return keep(b);
+    auto finish = [&](IndexBuilder &b) {
+      for (auto [index, sum] : llvm::enumerate(results))
+        problem.finish(b, sum,
+                       {tile.batch, b.add(tile.row, index / vectors),
+                        b.add(tile.column, index % vectors * lanes),
+                        /*mask=*/Value()});
+    };
+    b.branch(isWhole(b, tile), finish, keep);
   };
+  if (panels.source) // a whole tile, but for rows that are ignored
+    return compute(b, blocking.rows, blocking.vectors);
   std::optional<int64_t> few = countFewColumns();
   auto computeColumns = [&](IndexBuilder &b, int64_t rows, int64_t vectors) {
     auto computeWhole = [&](IndexBuilder &b) { compute(b, rows, vectors); };
@@ -546,13 +616,13 @@ void MatmulEmitter::emitPackedTile(IndexBuilder &b, const Panels &panels,
 /// vector: then it is less to have rows as lanes, of which there are as many as
 /// the left panel has words for a step.
 std::optional<int64_t> MatmulEmitter::countFewColumns() const {
-  constexpr int64_t kMostColumns = 4;
+  constexpr int64_t kMostOfWords = 4, kMostColumns = 2;
   std::optional<int64_t> columns = getConstantIntValue(problem.n);
-  if (!columns || !hasWords() || movesLhs() ||
+  if (!columns || movesLhs() || (!hasWords() && blocking.hasManyRegisters) ||
       !llvm::isPowerOf2_64(blocking.rows) || blocking.rows > lanes)
     return std::nullopt;
   int64_t few = *columns % lanes;
-  return few >= 1 && few <= kMostColumns
+  return few >= 1 && few <= (hasWords() ? kMostOfWords : kMostColumns)
              ? std::optional(*columns % blocking.columns())
              : std::nullopt;
 }
@@ -574,9 +644,12 @@ void MatmulEmitter::emitFewColumns(IndexBuilder &b, const Panels &panels,
           loadWords(b, panels.lhs, b.add(panels.lhs.offset, k, rows), rows);
       left = vector::ShuffleOp::create(b, left, none, places);
       Value row = b.add(panels.rhs.offset, k, width);
-      Value right = vector::BroadcastOp::create(
-          b, vectorType, loadStep(b, panels.rhs, b.add(row, j)));
-      next[0] = multiplyAddWords(b, left, right, next[0]);
+      Value place = b.add(row, j);
+      Value right = hasWords() ? loadStep(b, panels.rhs, place)
+                               : loadScalar(b, panels.rhs, place);
+      right = vector::BroadcastOp::create(b, vectorType, right);
+      next[0] = hasWords() ? multiplyAddWords(b, left, right, next[0])
+                           : multiplyAdd(b, left, right, next[0]);
     };
     Value total = addInTurns(b, depth, /*count=*/1, kTurns, kTurns, addStep)[0];
     auto store = [&](IndexBuilder &b, bool isAdded) {

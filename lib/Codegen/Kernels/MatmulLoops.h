@@ -235,6 +235,8 @@ private:
     /// Where the next panel begins; null where nothing is prefetched.
     Value next = {};
     std::optional<PanelPart> ahead = std::nullopt;
+    /// What the right one is packed from while it is used.
+    std::optional<MatrixView> source = std::nullopt;
     /// What sums have too much where the left matrix is moved.
     SmallVector<Value> offsets = {};
   };
@@ -258,6 +260,8 @@ private:
   Value countColumns(IndexBuilder &b, const Task &task, Value j);
   void emitPanel(IndexBuilder &b, const Task &task, const DepthBlock &block,
                  Value j);
+  Value packFirstTile(IndexBuilder &b, const Task &task,
+                      const DepthBlock &block, Panels panels, Value j);
   void emitPanels(IndexBuilder &b, const Task &task, const DepthBlock &block,
                   Value begin, int64_t count);
   void emitTile(IndexBuilder &b, const Task &task, const DepthBlock &block,
@@ -265,6 +269,8 @@ private:
   void prefetchResult(IndexBuilder &b, const Task &task, Value i, Value j);
   void emitPackedTile(IndexBuilder &b, const Panels &panels, Value scratch,
                       Value sums, Value depth, Value isFirst, const Tile &tile);
+  bool finishesInRegisters() const;
+  Value isWhole(IndexBuilder &b, const Tile &tile);
   std::optional<int64_t> countFewColumns() const;
   void emitFewColumns(IndexBuilder &b, const Panels &panels, Value scratch,
                       Value sums, Value depth, Value isFirst, Value begin,
