@@ -282,7 +282,7 @@ void MatmulEmitter::allocate(IndexBuilder &b, Task &task) {
       b.createOrFold<arith::SelectOp>(task.isWhole, b.index(width * height),
                                       b.mul(task.paddedRows, paddedColumns));
   task.rhsPanels = task.lhsPanels;
-  if (!problem.isLhsPacked)
+  if (packsLhs(task))
     task.rhsPanels = b.add(task.lhsPanels, b.mul(task.paddedRows, depth));
   Value size = task.rhsPanels;
   if (packsEachPanel()) // a vector may begin at the last element
@@ -331,7 +331,7 @@ void MatmulEmitter::emitDepthBlock(IndexBuilder &b, const Task &task,
   if (!task.right.panels.base && !packsEachPanel())
     packBlock(b, task, block, task.column, task.columns, task.rhsPanels,
               /*isLhs=*/false);
-  if (!problem.isLhsPacked)
+  if (packsLhs(task))
     packBlock(b, task, block, task.row, task.rows, task.lhsPanels,
               /*isLhs=*/true);
   int64_t together = countPanelsTogether();
@@ -340,6 +340,19 @@ void MatmulEmitter::emitDepthBlock(IndexBuilder &b, const Task &task,
            together == 1 ? emitPanel(b, task, block, j)
                          : emitPanels(b, task, block, j, together);
          });
+}
+
+/// Whether tiles read panels of the left matrix. Its rows are streams
+/// themselves; to copy them pays where many columns are computed from them, and
+/// where lanes load elements themselves.
+bool MatmulEmitter::packsLhs(const Task &task) const {
+  constexpr int64_t kManyPanels = 32;
+  std::optional<int64_t> columns = getConstantIntValue(problem.n);
+  if (problem.isLhsPacked)
+    return false;
+  return blocking.hasManyRegisters || hasWords() || !columns ||
+         *columns > kManyPanels * blocking.columns() ||
+         !task.lhs.hasUnitColumns() || !isOfWords(task.lhs);
 }
 
 /// How many panels that are packed in turn are in the first level of the cache
@@ -481,6 +494,15 @@ void MatmulEmitter::emitTile(IndexBuilder &b, const Task &task,
     panels.lhs.offset =
         b.add(b.add(task.lhs.offset, b.mul(block.begin, height)),
               b.mul(b.add(task.row, i), countSteps(b)));
+  if (!problem.isLhsPacked && !packsLhs(task)) {
+    panels.lhs = task.lhs;
+    Value last = b.sub(problem.m, b.index(1));
+    for (int64_t k = 0; k < height; ++k) {
+      Value row = b.min(b.add(b.add(task.row, i), k), last);
+      panels.rows.push_back(b.add(b.add(task.lhs.offset, block.begin),
+                                  b.mul(row, task.lhs.rowStride)));
+    }
+  }
   if (panels.next) {
     Value tiles = b.ceilDiv(task.rows, b.index(height));
     Value number = b.floorDiv(i, b.index(height));
@@ -534,6 +556,8 @@ void MatmulEmitter::emitPackedTile(IndexBuilder &b, const Panels &panels,
     SmallVector<Value> results = computeTile(
         b, rows, vectors, depth,
         [&](IndexBuilder &b, int64_t i, const Step &k) -> Value {
+          if (!panels.rows.empty())
+            return loadScalar(b, panels.lhs, b.add(panels.rows[i], k, 1));
           Value column = b.add(panels.lhs.offset, k, blocking.rows);
           return loadStep(b, panels.lhs, b.add(column, i));
         },
@@ -581,7 +605,9 @@ void MatmulEmitter::emitPackedTile(IndexBuilder &b, const Panels &panels,
   };
   if (panels.source) // a whole tile, but for rows that are ignored
     return compute(b, blocking.rows, blocking.vectors);
-  std::optional<int64_t> few = countFewColumns();
+  std::optional<int64_t> few;
+  if (panels.rows.empty())
+    few = countFewColumns();
   auto computeColumns = [&](IndexBuilder &b, int64_t rows, int64_t vectors) {
     auto computeWhole = [&](IndexBuilder &b) { compute(b, rows, vectors); };
     auto computeFew = [&](IndexBuilder &b) {

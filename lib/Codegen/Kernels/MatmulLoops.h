@@ -235,6 +235,8 @@ private:
     /// Where the next panel begins; null where nothing is prefetched.
     Value next = {};
     std::optional<PanelPart> ahead = std::nullopt;
+    /// Where rows of the left matrix begin that are not packed.
+    SmallVector<Value> rows = {};
     /// What the right one is packed from while it is used.
     std::optional<MatrixView> source = std::nullopt;
     /// What sums have too much where the left matrix is moved.
@@ -254,6 +256,7 @@ private:
   void emitDepthBlock(IndexBuilder &b, const Task &task, Value number);
   void findPanels(IndexBuilder &b, const Task &task, const DepthBlock &block,
                   Value j, Panels &panels);
+  bool packsLhs(const Task &task) const;
   int64_t countPanelsTogether() const;
   void packPanel(IndexBuilder &b, const Task &task, const DepthBlock &block,
                  Value j, Value to);
