@@ -56,6 +56,17 @@ static bool isLastSlice(tensor::ExtractSliceOp slice) {
              [](OpFoldResult offset) { return isConstantIntValue(offset, 0); });
 }
 
+bool Epilogue::canOmitMasks(int64_t lanes) const {
+  return llvm::all_of(parts, [&](const Part &part) {
+    auto type = cast<ShapedType>(part.output.getType());
+    std::optional<int64_t> begin =
+        part.isSlice ? getConstantIntValue(part.begin) : 0;
+    int64_t size = part.isSlice ? type.getShape().back() : 0;
+    return begin && *begin % lanes == 0 && !ShapedType::isDynamic(size) &&
+           size % lanes == 0;
+  });
+}
+
 bool Epilogue::isOutput(Value value) const {
   return llvm::any_of(parts,
                       [&](const Part &part) { return part.output == value; });
@@ -148,8 +159,8 @@ void Epilogue::store(IndexBuilder &b, const Part &part, Value vector,
   SmallVector<Value> places = llvm::to_vector(indices);
   Value &place = places.back();
   place = b.sub(place, begin);
-  auto maskType = cast<VectorType>(mask.getType());
-  Value zero = b.index(0), lanes = b.index(maskType.getNumElements());
+  Value zero = b.index(0);
+  Value lanes = b.index(cast<VectorType>(vector.getType()).getNumElements());
   // The vector may begin before the part, or end after it.
   Value isInside =
       b.compare(arith::CmpIPredicate::sgt, b.add(place, lanes), zero);
@@ -160,6 +171,9 @@ void Epilogue::store(IndexBuilder &b, const Part &part, Value vector,
         arith::AndIOp::create(b, isInside, b.isBelow(index, sizes.back()));
   }
   b.branch(isInside, [&](IndexBuilder &b) {
+    if (!mask)
+      return builder.store(b, vector, part.output, elements.map, places, mask);
+    auto maskType = cast<VectorType>(mask.getType());
     Value before = vector::CreateMaskOp::create(
         b, maskType, b.max(b.sub(zero, place), zero));
     Value end =

@@ -41,6 +41,8 @@ public:
   bool isOutput(Value value) const;
   /// Whether results are slices.
   bool isSplit() const { return parts.front().isSlice; }
+  /// Whether no vector that begins at a multiple of its lanes is in two slices.
+  bool canOmitMasks(int64_t lanes) const;
 
   /// Prepares what does not depend on elements: `arguments` are the parameters
   /// in memory.
@@ -48,8 +50,8 @@ public:
 
   /// Writes the elements that follow from `sums`, which begin at `indices` of
   /// the result and of which the mask says which are there; all where it is
-  /// null, unless results are slices. `isAligned`: there is no mask, and memory
-  /// of vectors is aligned as ElementBuilder::setLanes says.
+  /// null, and all in one slice (`canOmitMasks`). `isAligned`: there is no
+  /// mask, and memory of vectors is aligned as ElementBuilder::setLanes says.
   void finish(IndexBuilder &b, Value sums, ValueRange indices, Value mask,
               bool isAligned = false);
 

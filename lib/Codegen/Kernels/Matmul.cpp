@@ -334,8 +334,8 @@ static void emitKernel(IndexBuilder &b, func::FuncOp kernel, MatmulParts &parts,
   };
   std::optional<int64_t> depth = getConstantIntValue(problem.k);
   problem.isShallow = !parts.blocking.hasManyRegisters &&
-                      !parts.epilogue.isSplit() && depth &&
-                      *depth <= parts.blocking.blockDepth;
+                      parts.epilogue.canOmitMasks(parts.blocking.lanes) &&
+                      depth && *depth <= parts.blocking.blockDepth;
   problem.canAlign = [&](IndexBuilder &b, int64_t columns) {
     return areAligned(b, arguments, problem.n, columns);
   };

@@ -305,3 +305,23 @@ def test_threads_do_not_change_a_bit(square, thread_count, sizes):
     check(results[0], [x.astype("f8") @ y], k)
     for other in results[1:]:
         np.testing.assert_array_equal(results[0], other)
+
+
+@pytest.mark.parametrize("size", [(13, 48), (64, 64), (6, 100)])
+@pytest.mark.parametrize("place", [0, 16])
+@pytest.mark.parametrize("constant", [False, True])
+def test_first_rows_of_products(exec_mode, size, place, constant):
+    """Slices that end before the rows do, and begin where a vector does or not."""
+    m, n = size
+    w = fill(24, n)
+
+    def write(bb, x, *rest):
+        product = bb.emit(op.nn.relu(bb.emit(op.matmul(x, rest[0] if rest else op.const(w)))))
+        return op.strided_slice(product, [0, 1], [0, place], [5, place + 24])
+
+    params = [tensor("x", m, 24)] + ([] if constant else [tensor("w", 24, n)])
+    main = relax.VirtualMachine(relax.compile(build(write, *params)))["main"]
+    x = fill(m, 24)
+    exact = np.maximum(x.astype("f8") @ w, 0)
+    got = main(x) if constant else main(x, w)
+    check([got], [exact[:5, place : place + 24]], 24)
