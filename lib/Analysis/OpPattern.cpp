@@ -58,16 +58,26 @@ bool mlir::relax::addsProducts(linalg::LinalgOp op) {
          linalg::detail::isContractionBody(body, addsProduct);
 }
 
+/// Whether an input is read at places that several loops make.
+static bool readsWindows(linalg::LinalgOp op) {
+  return llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *input) {
+    return !op.getMatchingIndexingMap(input).isProjectedPermutation(
+        /*allowZeroInResults=*/true);
+  });
+}
+
 bool mlir::relax::isContractionOrWindow(linalg::LinalgOp op) {
   if (op.isAllParallelLoops())
     return false;
+  if (readsWindows(op))
+    return true;
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  for (OpOperand *input : op.getDpsInputOperands())
-    if (!op.getMatchingIndexingMap(input).isProjectedPermutation(
-            /*allowZeroInResults=*/true))
-      return true;
   return addsProducts(op) && (getUnusedDimsBitVector(maps[0]).any() ||
                               getUnusedDimsBitVector(maps[1]).any());
+}
+
+bool mlir::relax::isConvolution(linalg::LinalgOp op) {
+  return !op.isAllParallelLoops() && readsWindows(op) && addsProducts(op);
 }
 
 bool mlir::relax::isCheap(linalg::LinalgOp op) {
@@ -358,6 +368,7 @@ KernelFacts::KernelFacts(func::FuncOp kernel)
     }
     ops.push_back(linalgOp);
     hasReduction |= !linalgOp.isAllParallelLoops();
+    isConvolution |= relax::isConvolution(linalgOp);
     usesIndices |= linalgOp.hasIndexSemantics();
     isVectorizable &= hasVectorBody(linalgOp) && reducesInnermost(linalgOp);
     isGather |= linalgOp.isAllParallelLoops() && readsInBody(linalgOp) &&

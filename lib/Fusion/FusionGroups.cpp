@@ -17,9 +17,10 @@
 // Whether a set of nodes is worth one kernel (`isWorthIt`):
 //
 // - A matrix product or a sliding window takes elementwise consumers as its
-//   epilogue, while the sums are in registers. Slices may come last: an element
-//   is stored to the slice that contains it. Operands whose dimensions are
-//   permuted are read in that order, and quantized constants are unpacked.
+//   epilogue, while the sums are in registers. Slices may come last, but of a
+//   convolution: an element is stored to the slice that contains it. Operands
+//   whose dimensions are permuted are read in that order, and quantized
+//   constants are unpacked.
 // - Row kernels, such as a*x+b, softmax and then a normalization, are one
 //   kernel where they share the iteration space of rows: a row stays in the
 //   cache.
@@ -409,6 +410,11 @@ bool Partitioner::isEpilogue(const Group &group) const {
     }
   }
   if (anchors != 1)
+    return false;
+  // Kernels of convolutions have pixels of several rows in a vector.
+  if (nodes[last].facts->isSplit && llvm::any_of(group, [&](unsigned member) {
+        return nodes[member].facts->isConvolution;
+      }))
     return false;
   for (const Edge &edge : getInnerEdges(group)) {
     const KernelFacts &facts = *nodes[edge.to].facts;

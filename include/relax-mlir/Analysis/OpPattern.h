@@ -59,6 +59,9 @@ bool addsProducts(linalg::LinalgOp op);
 /// which at least one is used for several outputs, or it reads windows.
 bool isContractionOrWindow(linalg::LinalgOp op);
 
+/// Whether it is one that sums products of the elements of windows.
+bool isConvolution(linalg::LinalgOp op);
+
 /// Whether computing an element twice costs next to nothing: a few operations
 /// that take a cycle each.
 bool isCheap(linalg::LinalgOp op);
@@ -105,8 +108,10 @@ public:
   /// Its only linalg operation but for fills, where that runs over parallel
   /// loops and writes the only result in order.
   linalg::LinalgOp elementwise;
-  /// Whether all results are slices of the first parameter, cut along the last
-  /// dimension alone.
+  /// Whether it sums products of the elements of windows.
+  bool isConvolution = false;
+  /// Whether all results are slices of the first parameter that begin where it
+  /// does, but along the last dimension.
   bool isSplit = false;
   /// Whether the only result is a slice of the first parameter, from a known
   /// place on and without gaps.

@@ -197,8 +197,6 @@ void DepthwiseConv::emitRows(IndexBuilder &b, const Channel &channel,
         parts.epilogue.finish(b, total, indices, mask);
       }
     };
-    if (parts.epilogue.isSplit())
-      return finish(b, makeLaneMask(b, lanes, b.index(0), left));
     std::optional<int64_t> size = getConstantIntValue(outWidth);
     Value rest = size ? b.index(*size % lanes) : left;
     if (isConstantIntValue(rest, 0))

@@ -270,8 +270,7 @@ static void emitImplicitGemm(IndexBuilder &b, func::FuncOp kernel,
                           place.isAligned);
   };
   constexpr int64_t kFewSteps = 256;
-  problem.isShallow = parts.inChannels > 0 && parts.getDepth() <= kFewSteps &&
-                      !parts.epilogue.isSplit();
+  problem.isShallow = parts.inChannels > 0 && parts.getDepth() <= kFewSteps;
   if (problem.isShallow)
     problem.prefetchResult = [&](IndexBuilder &b,
                                  const MatmulProblem::Place &place,

@@ -154,7 +154,8 @@ TRANSFORMS: dict[str, Function] = {
 
 
 def test_fourier_transforms(exec_mode: str) -> None:
-    compare(TRANSFORMS, random(3, 4, 16), exec_mode=exec_mode)
+    # Of 64 elements: those of an inverse that is not scaled are as many times larger.
+    compare(TRANSFORMS, random(3, 4, 16), exec_mode=exec_mode, tolerance=3e-5)
 
 
 @pytest.mark.parametrize("length", [1, 2, 7])

@@ -385,6 +385,29 @@ def test_epilogues_are_in_the_kernel(form, steps):
     assert classes(write(weight, options, steps).get()) == ["conv2d"]
 
 
+@pytest.mark.parametrize("form", ["1x1", "3x3", "depthwise"])
+@pytest.mark.parametrize(("axis", "begin", "end"), [(1, 0, 2), (1, 1, 4), (2, 1, 5), (3, 0, 6)])
+def test_slices_are_kernels_of_their_own(exec_mode, form, axis, begin, end):
+    """With a slice behind it, a convolution would be no kernel of that class."""
+    weight, options = FORMS[form]
+    rng = np.random.default_rng(0)
+    k = rng.standard_normal(weight, dtype=np.float32)
+    channels = weight[1] * options.get("groups", 1)
+    x = relax.Var("x", relax.TensorStructInfo(("n", channels, 9, 11), "float32"))
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            active = bb.emit(op.nn.relu(bb.emit(op.nn.conv2d(x, op.const(k), **options))))
+            out = bb.emit_output(op.strided_slice(active, [axis], [begin], [end]))
+        bb.emit_func_output(out)
+    assert "conv2d" in classes(bb.get())
+    images = rng.standard_normal((2, channels, 9, 11), dtype=np.float32)
+    exact, _ = reference(images, k, options)
+    exact = np.maximum(exact, 0).take(range(begin, end), axis)
+    main = relax.VirtualMachine(relax.compile(bb))["main"]
+    np.testing.assert_allclose(main(images), exact, rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_groups_of_other_layouts_with_epilogues(dtype):
     x = relax.Var("x", relax.TensorStructInfo(("n", "h", "w", 6), dtype))

@@ -103,13 +103,12 @@ def test_what_is_fused_by_hand_is_one_kernel_of_its_class_and_tile(tmp_path: Pat
     kernels = kernels_of(tmp_path)
     assert re.findall(r'relax\.kernel_class = "(\w+)"', kernels) == ["matmul"]
     assert "relax.schedule" not in kernels
-    # Tiles of many rows have 2 rows x 4 vectors instead of 4 x 3.
+    # Tiles of many rows have 2 rows x 4 vectors instead of 4 x 3, or of 2 x 3 with two of each sum.
     sums = {
         len(re.findall(r"vector<8xf32>", types))
         for types in re.findall(r"scf\.for .* -> \(((?:vector<8xf32>(?:, )?)+)\)", kernels)
     }
     assert 8 in sums
-    assert 12 not in sums
     for rows in (0, 1, 3, 7, 100):
         x, w, b = numbers(rows, 64), numbers(64, 96) / 8, numbers(96)
         expected = np.exp(np.maximum(x @ w + b, 0))
