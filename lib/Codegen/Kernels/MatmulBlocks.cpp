@@ -412,10 +412,6 @@ Value MatmulEmitter::countColumns(IndexBuilder &b, const Task &task, Value j) {
 void MatmulEmitter::emitPanel(IndexBuilder &b, const Task &task,
                               const DepthBlock &block, Value j) {
   Panels panels;
-  if (problem.isLhsPacked)
-    panels.lhs = task.lhs;
-  else
-    panels.lhs.base = task.scratch;
   findPanels(b, task, block, j, panels);
   Value first = b.index(0);
   if (packsEachPanel()) {
@@ -465,10 +461,6 @@ void MatmulEmitter::emitPanels(IndexBuilder &b, const Task &task,
   int64_t width = blocking.columns();
   Value end = b.min(b.add(begin, count * width), task.columns);
   Panels panels;
-  if (problem.isLhsPacked)
-    panels.lhs = task.lhs;
-  else
-    panels.lhs.base = task.scratch;
   panels.rhs.base = task.scratch;
   auto place = [&](IndexBuilder &b, Value j) {
     return b.add(task.rhsPanels, b.mul(b.sub(j, begin), task.blocks.depth));
@@ -489,12 +481,15 @@ void MatmulEmitter::emitTile(IndexBuilder &b, const Task &task,
                              const DepthBlock &block, Panels panels, Value i,
                              Value j) {
   int64_t width = blocking.columns(), height = blocking.rows;
-  panels.lhs.offset = b.add(task.lhsPanels, b.mul(i, task.blocks.depth));
-  if (problem.isLhsPacked)
+  if (packsLhs(task)) {
+    panels.lhs.base = task.scratch;
+    panels.lhs.offset = b.add(task.lhsPanels, b.mul(i, task.blocks.depth));
+  } else if (problem.isLhsPacked) {
+    panels.lhs = task.lhs;
     panels.lhs.offset =
         b.add(b.add(task.lhs.offset, b.mul(block.begin, height)),
               b.mul(b.add(task.row, i), countSteps(b)));
-  if (!problem.isLhsPacked && !packsLhs(task)) {
+  } else {
     panels.lhs = task.lhs;
     Value last = b.sub(problem.m, b.index(1));
     for (int64_t k = 0; k < height; ++k) {
