@@ -1,11 +1,12 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Write architectures with random weights as files of ONNX, for ``./dev bench files``.
+"""Write architectures with random weights as files for ``./dev bench files``.
 
 python benchmarks/architectures/export_onnx.py FOLDER mobilenetv2_100 transformers/BertModel
 
 Names are those of timm, whose input is an image of the size that the architecture is made for, or
-of models of transformers that take tokens, in their default configurations.
+of models of transformers that take tokens, in their default configurations. Each becomes a file of
+ONNX and, for PyTorch itself, one of ``torch.export``.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def make(name: str) -> tuple[nn.Module, torch.Tensor]:
 
 
 def main() -> None:
-    """Write a file for each name."""
+    """Write two files for each name."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("names", nargs="+", help="such as efficientnet_b0")
@@ -55,7 +56,9 @@ def main() -> None:
         torch.manual_seed(0)
         model, example = make(name)
         path = options.folder / f"{name.rpartition('/')[2]}.onnx"
-        torch.onnx.export(model, (example,), path, dynamo=True, external_data=False, verbose=False)
+        program = torch.export.export(model, (example,))
+        torch.export.save(program, path.with_suffix(".pt2"))
+        torch.onnx.export(program, (), path, dynamo=True, external_data=False, verbose=False)
         print(path)
 
 

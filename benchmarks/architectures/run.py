@@ -23,7 +23,8 @@ from typing import Any
 
 import measure
 
-TABLES = ["torchvision_models", "timm_models", "transformers_models"]
+MODELS = ["torchvision_models", "timm_models", "transformers_models"]
+TABLES = [*MODELS, "torch_functions"]
 STAGES = ["export", "import", "compile", "run", "match"]
 
 
@@ -80,7 +81,7 @@ def main() -> int:
     """Print a row for each architecture; return 1 where one does not match."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("patterns", nargs="*", help="names or families, as in a shell: 'timm/*'")
-    parser.add_argument("--tables", nargs="+", default=TABLES, choices=TABLES)
+    parser.add_argument("--tables", nargs="+", default=MODELS, choices=TABLES)
     parser.add_argument("--mode", default="compiled", choices=["compiled", "bytecode"])
     parser.add_argument("--via", default="torch", choices=["torch", "onnx"], help="the importer")
     parser.add_argument("--until", default="run", choices=STAGES[:4], help="the last stage")

@@ -43,13 +43,19 @@ class Peer(Base):
     def open(
         self, path: Path, precision: str = "f32", *, rounds_rows: bool = False
     ) -> Callable[..., Any]:
-        """Return the product of a file that has one alone, by a constant matrix."""
+        """Return the model of the file of ``torch.export`` beside a file of ONNX.
+
+        Where there is none, the file of ONNX has one product alone, by a constant matrix.
+        """
+        saved = path.with_suffix(".pt2")
+        if saved.exists() and precision == "f32":
+            return torch.export.load(saved).module()
         import onnx
         from onnx import numpy_helper
 
         graph = onnx.load(path).graph
         if [node.op_type for node in graph.node] != ["MatMul"]:
-            raise NotImplementedError("only files of one product of floats become PyTorch's")
+            raise NotImplementedError(f"no {saved.name} beside {path.name}, which is no product")
         dtype = {"f32": torch.float32, "bf16": torch.bfloat16}[precision]
         matrix = torch.tensor(numpy_helper.to_array(graph.initializer[0])).to(dtype)
         return lambda x: (x.to(dtype) @ matrix).float()

@@ -1,7 +1,7 @@
-"""Models in files of ONNX, beside onnxruntime and OpenVINO: ``--files a.onnx b.onnx``.
+"""Models in files of ONNX beside onnxruntime, OpenVINO and PyTorch: ``--files a.onnx b.onnx``.
 
 A model has one input, of floats or of tokens, of a known size. Results are compared with those of
-onnxruntime.
+onnxruntime. PyTorch runs `a.pt2`, the same model as a file of ``torch.export``, where it exists.
 With `--precision bf16`, products are of such floats where a peer has them.
 `architectures/export_onnx.py` writes such files.
 """
@@ -17,7 +17,7 @@ import numpy as np
 from harness import Way, Worker, WorkerError, choose, interleave
 
 OURS, REFERENCE = "relax_mlir", "onnxruntime"
-PEERS = (OURS, REFERENCE, "openvino")
+PEERS = (OURS, REFERENCE, "openvino", "pytorch")
 NEEDS: dict[str, tuple[str, ...]] = {}
 SHARED: dict[str, str] = {}
 #: Of the largest element of a result.
