@@ -30,7 +30,8 @@ def main() -> None:
     arguments = [str(options.program), *options.arguments]
     memory = Memory()
     processor = Processor(options.cpu, options.host, memory)
-    calls = SystemCalls(arguments[0], memory, processor.set_fs_base)
+    permit_tiles = processor.permit_tiles if processor.has_tiles else None
+    calls = SystemCalls(arguments[0], memory, processor.set_fs_base, permit_tiles)
     try:
         program = load(memory, options.program)
         interpreter = load(memory, Path(program.interpreter)) if program.interpreter else None

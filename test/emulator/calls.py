@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import struct
 from collections.abc import Callable
 from typing import NoReturn
 
@@ -79,6 +80,10 @@ REFUSED = {
 
 DEBUG_INFORMATION = b"/usr/lib/debug/"
 ARCH_SET_FS = 0x1002
+# What processors with AMX ask for: states that XSAVE saves, by their bits in XCR0.
+ARCH_GET_XCOMP_SUPP, ARCH_GET_XCOMP_PERM, ARCH_REQ_XCOMP_PERM = 0x1021, 0x1022, 0x1023
+TILE_DATA = 18
+SAVED = 0xE7 | 1 << 17  # as XCR0 in processor.py, and configurations of tiles
 FUTEX_WAKE, FUTEX_COMMANDS = 1, 0x7F
 
 
@@ -96,12 +101,22 @@ class SystemCalls:
     memory : Memory
     set_fs_base : callable
         Sets where the segment of the thread begins.
+    permit_tiles : callable or None
+        Lets the program use tiles, where the processor has some.
     """
 
-    def __init__(self, program: str, memory: Memory, set_fs_base: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        program: str,
+        memory: Memory,
+        set_fs_base: Callable[[int], None],
+        permit_tiles: Callable[[], None] | None = None,
+    ) -> None:
         self.program = os.fsencode(program)
         self.memory = memory
         self.set_fs_base = set_fs_base
+        self.permit_tiles = permit_tiles
+        self.permitted = SAVED
         self.own: dict[int, Callable[..., int]] = {
             9: self.mmap,
             10: self.mprotect,
@@ -161,10 +176,22 @@ class SystemCalls:
         result: int = libc.openat(ctypes.c_int(folder), name, ctypes.c_int(flags), mode)
         return -ctypes.get_errno() if result == -1 else result
 
-    def arch_prctl(self, code: int, address: int, *_: int) -> int:
-        if code != ARCH_SET_FS:
+    def arch_prctl(self, code: int, argument: int, *_: int) -> int:
+        if code == ARCH_SET_FS:
+            self.set_fs_base(argument)
+        elif self.permit_tiles is None:
             return -errno.EINVAL
-        self.set_fs_base(address)
+        elif code == ARCH_REQ_XCOMP_PERM:
+            if argument != TILE_DATA:
+                return -errno.EOPNOTSUPP
+            self.permit_tiles()
+            self.permitted |= 1 << TILE_DATA
+        elif code == ARCH_GET_XCOMP_PERM:
+            self.memory.write(argument, struct.pack("<Q", self.permitted))
+        elif code == ARCH_GET_XCOMP_SUPP:
+            self.memory.write(argument, struct.pack("<Q", SAVED | 1 << TILE_DATA))
+        else:
+            return -errno.EINVAL
         return 0
 
     def futex(self, _: int, command: int, *__: int) -> int:

@@ -3,24 +3,16 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * What Bochs 3.0 gets wrong in AVX-512, corrected: functions of the same names
- * as its own, which are found first, see host.c. The places of registers and of
- * fields of instructions are those of bochscpu-python 0.4.0.
+ * as its own, which are found first, see host.c. The places of registers are
+ * those of bochscpu-python 0.4.0.
  */
 
+#include "bochs.h"
+
 #include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 
-/* An instruction that is decoded. */
-typedef struct {
-  void *handlers[2];
-  uint16_t opcode;
-  uint8_t size, flags;
-  uint8_t to, from, from2, rest[9];
-  uint8_t immediate, lanes, attributes, mask;
-} Instruction;
-
-enum { kMasks = 0xc08, kZeroing = 4 };
+enum { kMasks = 0xc08, kZeroing = 4, kBroadcast = 8 };
 
 /* Functions and data of Bochs, set by processor.py. */
 typedef int Decoder(Instruction *i, unsigned opcode, bool is64, unsigned reg,
@@ -55,6 +47,10 @@ int assignOperands(Instruction *i, unsigned opcode, bool is64, unsigned reg,
     displacement8 = false;
   int error = relax_assign_operands(i, opcode, is64, reg, rm, operand, w, evex,
                                     displacement8);
+  /* VDPBF16PS: the distance to a vector is in vectors, not in elements. */
+  if (displacement8 && strstr(relax_opcode_name(opcode), "VDPBF16PS") &&
+      !(i->attributes & kBroadcast))
+    i->displacement *= 4 * i->lanes;
   /* Gathers and scatters by indices in zmm16 to zmm31 are legal: the bit that
      says so is that of an operand that these do not have. */
   bool isLegal = error == kIllegalOperand && operand == kHighRegister && evex;

@@ -18,11 +18,12 @@ from memory import PAGE, PROT_EXEC, PROT_READ, Memory
 
 # Processors of Bochs, by their places in its list.
 MODELS = {"haswell": 24, "skylake-x": 26, "icelake": 28, "tigerlake": 29, "sapphire-rapids": 30}
+MODELS_WITH_TILES = ("sapphire-rapids",)
 
 # bx_param_enum_c::set
 SET_PARAMETER = "_ZN15bx_param_enum_c3setEl"
 
-# What corrections.c uses of Bochs.
+# What corrections.c and tiles.c use of Bochs.
 USED = {
     "relax_assign_operands": "_Z11assign_srcsP15bxInstruction_cjbjjjjbb",
     "relax_opcode_name": "_Z18get_bx_opcode_namet",
@@ -31,6 +32,16 @@ USED = {
     "relax_get_zmm": "cpu_get_zmm",
     "relax_set_zmm": "cpu_set_zmm",
     "relax_registers": "bx_cpu",
+    "relax_refuse": "_ZN8BX_CPU_C7BxErrorEP15bxInstruction_c",
+    "relax_get_control": "_ZN8BX_CPU_C6XGETBVEP15bxInstruction_c",
+    "relax_describe": "_ZNK17sapphire_rapids_t20get_std_cpuid_leaf_7EjP16cpuid_function_t",
+    "relax_raise": "_ZN8BX_CPU_C9exceptionEjt",
+    "relax_read": "_ZN8BX_CPU_C18access_read_linearEmjjjjPv",
+    "relax_write": "_ZN8BX_CPU_C19access_write_linearEmjjjjPv",
+    "relax_get_register": "cpu_get_reg64",
+    "relax_set_register": "cpu_set_reg64",
+    "relax_get_segment": "cpu_get_seg",
+    "relax_get_xcr0": "cpu_get_xcr0",
 }
 
 # After a system call: forget translations of addresses, as tables may have changed, and return.
@@ -40,7 +51,7 @@ RETURN = bytes.fromhex("41 0f 22 db  41 bb 02 02 00 00  48 0f 07")
 CR0 = 0x80050033  # paging, protection of pages, numeric errors
 CR4 = 0x000506A0  # 64-bit pages, SSE with exceptions, FSGSBASE, XSAVE
 EFER = 0xD01  # long mode, SYSCALL, pages without code
-XCR0 = 0xE7  # x87, SSE, AVX, AVX-512
+XCR0 = 0xE7  # x87, SSE, AVX, AVX-512; tiles.c adds tiles to what programs see
 USER_CODE, USER_DATA, SELECTORS = 0xA0FB, 0xC0F3, 0x0023_0010 << 32
 
 EXCEPTIONS = {
@@ -73,6 +84,11 @@ class Processor:
     host : pathlib.Path
         The library of host.c.
     memory : Memory
+
+    Attributes
+    ----------
+    has_tiles : bool
+        Whether it has AMX.
     """
 
     def __init__(self, model: str, host: Path, memory: Memory) -> None:
@@ -84,6 +100,8 @@ class Processor:
         getattr(library, SET_PARAMETER)(parameter, ctypes.c_long(MODELS[model]))
         for ours, name in USED.items():
             self._set_pointer(ours, getattr(library, name))
+        self.has_tiles = model in MODELS_WITH_TILES
+        self._set_flag("relax_has_tiles", self.has_tiles)
         self.session = self.bochs.Session()
         self.cpu = self.session.cpu
         self.memory = memory
@@ -102,6 +120,10 @@ class Processor:
     def set_fs_base(self, base: int) -> None:
         """Set where the segment of the thread begins."""
         self.cpu.fs = self._segment(USER_DATA, 0, base)
+
+    def permit_tiles(self) -> None:
+        """Let the program use tiles: until then, instructions of AMX are illegal."""
+        self._set_flag("relax_may_use_tiles", self.has_tiles)
 
     def run(self, entry: int, stack: int, make: Callable[[int, tuple[int, ...]], int]) -> NoReturn:
         """Run a program, which makes system calls by a function, until it ends this process."""
@@ -139,6 +161,9 @@ class Processor:
     def _set_pointer(self, name: str, function: Any) -> None:
         pointer = ctypes.cast(function, ctypes.c_void_p)
         ctypes.c_void_p.in_dll(self.hooks, name).value = pointer.value
+
+    def _set_flag(self, name: str, value: bool) -> None:
+        ctypes.c_bool.in_dll(self.hooks, name).value = value
 
     def on_system_call(self, make: Callable[[int, tuple[int, ...]], int]) -> None:
         """Make the call that registers say; the code at LSTAR returns from it."""
