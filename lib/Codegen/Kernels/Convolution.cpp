@@ -123,14 +123,13 @@ void WindowPacker::loopOverChannels(
   });
 }
 
-/// Stores some lanes. Without registers for masks such a store takes as long as
-/// a dozen others, but what the other lanes have can be stored again: no other
-/// thread has this scratch memory, which has room for them.
+/// Stores some lanes. Where there are no registers for masks, what the other
+/// lanes have is stored again: no other thread has this scratch memory, which
+/// has room for them.
 static void storeSome(IndexBuilder &b, Value scratch, Value place, Value mask,
                       Value values) {
   auto type = cast<VectorType>(values.getType());
-  constexpr int64_t kBitsWithMasks = 512;
-  if (type.getNumElements() * type.getElementTypeBitWidth() >= kBitsWithMasks) {
+  if (hasMaskRegisters(type)) {
     vector::MaskedStoreOp::create(b, scratch, place, mask, values);
     return;
   }

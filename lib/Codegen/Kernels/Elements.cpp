@@ -372,12 +372,9 @@ void ElementBuilder::store(IndexBuilder &b, Value vector,
   };
   if (!mask)
     return storeAll(b);
-  // Where a processor has no registers for masks such a store takes as long as
-  // a dozen others, and most vectors are whole.
-  constexpr int64_t kBitsWithMasks = 512;
-  auto type = cast<VectorType>(vector.getType());
-  if (type.getNumElements() * type.getElementTypeBitWidth() >= kBitsWithMasks)
+  if (hasMaskRegisters(cast<VectorType>(vector.getType())))
     return storeSome(b);
+  // Most vectors are whole.
   if (std::optional<int64_t> count = getKnownCount(mask))
     return storeParts(b, vector, *count, to.elements, place);
   Value isWhole =

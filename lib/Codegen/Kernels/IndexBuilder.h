@@ -23,6 +23,12 @@
 
 namespace mlir::relax {
 
+/// Whether a processor with such vectors has registers for masks. Without them
+/// a masked store takes as long as a dozen others.
+inline bool hasMaskRegisters(VectorType type) {
+  return type.getNumElements() * type.getElementTypeBitWidth() >= 512;
+}
+
 class IndexBuilder : public ImplicitLocOpBuilder {
 public:
   using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
