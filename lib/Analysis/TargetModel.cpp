@@ -76,6 +76,14 @@ bool TargetModel::multipliesBFloats() const {
   return vectorBits == 512 && has("avx512bf16") && !has("avx512fp16");
 }
 
+bool TargetModel::hasTilesOfBytes() const {
+  return vectorBits == 512 && has("amx-int8");
+}
+
+bool TargetModel::hasTilesOfBFloats() const {
+  return vectorBits == 512 && has("amx-bf16");
+}
+
 TargetModel TargetModel::get(Operation *op) {
   auto query = [&](StringRef entry, auto known) -> decltype(known) {
     FailureOr<Attribute> found = dlti::query(op, {kDevice, entry});

@@ -15,7 +15,7 @@
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/BufferizationToMemRef/BufferizationToMemRef.h"
-#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/ConvertToLLVM/ToLLVMPass.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
@@ -193,7 +193,10 @@ static void buildLLVM(OpPassManager &pm, const CompileOptions &options) {
   });
   pm.addPass(createFinalizeMemRefToLLVMConversionPass());
   pm.addPass(createConvertFuncToLLVMPass());
-  pm.addPass(createConvertControlFlowToLLVMPass());
+  // Together: tiles of matrix units are arguments of blocks.
+  ConvertToLLVMPassOptions tiles;
+  tiles.filterDialects = {"amx", "cf"};
+  pm.addPass(createConvertToLLVMPass(tiles));
   OpPassManager &last = pm.nest<LLVM::LLVMFuncOp>();
   last.addPass(createUBToLLVMConversionPass());
   last.addPass(createReconcileUnrealizedCastsPass());

@@ -53,6 +53,10 @@ struct TargetModel {
   bool multipliesBFloats() const;
   /// Whether they have one for sums of two products of bytes, as 16 bits.
   bool multipliesBytePairs() const;
+  /// Whether it has a matrix unit (AMX), whose tiles have rows of 512 bits as
+  /// vectors do, for elements of a type.
+  bool hasTilesOfBytes() const;
+  bool hasTilesOfBFloats() const;
 
   /// The processor that this runs on.
   static const TargetModel &getHost();

@@ -29,6 +29,7 @@
 #include "relax-mlir/IR/Schedule.h"
 #include "relax-mlir/IR/VDevice.h"
 
+#include "mlir/Dialect/AMX/AMXDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -128,6 +128,7 @@ struct MatmulParts {
 
   /// See MatmulProblem.
   std::optional<WordProducts> words = std::nullopt;
+  std::optional<MatrixUnit> matrixUnit = std::nullopt;
   int64_t wordSize() const { return words ? words->size() : 1; }
 
   bool isReadable() const { return !unpackedWeights; }
@@ -202,15 +203,23 @@ std::optional<MatmulParts> MatmulParts::match(func::FuncOp kernel,
     return std::nullopt;
   // Processors have no sums of as few bits.
   unsigned bits = std::max(sums->type.getIntOrFloatBitWidth(), 16u);
-  std::optional<WordProducts> words =
-      WordProducts::find(sums->factors[contraction->lhs],
-                         sums->factors[contraction->rhs], sums->type, target);
-  auto blocking = MatmulBlocking::get(target.vectorBits, target.l1Bytes,
-                                      target.l2Bytes, bits,
-                                      /*areFused=*/!words || words->areFused(),
-                                      KernelSchedule::get(kernel).tile);
+  const FactorType &lhs = sums->factors[contraction->lhs],
+                   &rhs = sums->factors[contraction->rhs];
+  ArrayRef<int64_t> tile = KernelSchedule::get(kernel).tile;
+  // The tiles of a matrix unit are its own.
+  std::optional<MatrixUnit> unit;
+  if (tile.empty())
+    unit = MatrixUnit::find(lhs, rhs, sums->type, target);
+  std::optional<WordProducts> words = WordProducts::find(
+      lhs, rhs, sums->type, target, /*hasMatrixUnit=*/unit.has_value());
+  auto blocking = MatmulBlocking::get(
+      target.vectorBits, target.l1Bytes, target.l2Bytes, bits,
+      /*areFused=*/!words || words->areFused(), tile);
+  if (unit)
+    blocking.vectors = MatrixUnit::kTiles;
   MatmulParts parts = {*contraction, *epilogue, *sums, blocking};
   parts.words = words;
+  parts.matrixUnit = unit;
   if (!parts.matchOperands() || !parts.hasSizes())
     return std::nullopt;
   if (parts.weights && parts.weights->mayRoundRows && parts.weights->bits == 4)
@@ -327,6 +336,7 @@ static void emitKernel(IndexBuilder &b, func::FuncOp kernel, MatmulParts &parts,
   }
   problem.sumType = parts.sums.type;
   problem.words = parts.words;
+  problem.matrixUnit = parts.matrixUnit;
   problem.finish = [&](IndexBuilder &b, Value sums,
                        const MatmulProblem::Place &place) {
     parts.epilogue.finish(b, sums, getIndices(b, c, memory, place), place.mask,

@@ -53,6 +53,7 @@ struct MatmulEmitter::Task {
   Value isWhole; // whether the depth is one block
   Value paddedRows;
   Value scratch, lhsPanels, rhsPanels; // memory, and where panels begin
+  Value lastRows;                      // see Panels
 };
 
 /// Steps that are in panels at a time.
@@ -290,6 +291,9 @@ void MatmulEmitter::allocate(IndexBuilder &b, Task &task) {
                  b.add(b.mul(depth, countPanelsTogether() * width), lanes));
   else if (!task.right.panels.base)
     size = b.add(task.rhsPanels, b.mul(paddedColumns, depth));
+  task.lastRows = size;
+  if (blocking.isOfMatrixUnit)
+    size = b.add(size, MatrixUnit::kSize * width);
   task.scratch = makeScratch(b, size);
 }
 
@@ -418,8 +422,12 @@ void MatmulEmitter::emitPanel(IndexBuilder &b, const Task &task,
     panels.rhs.offset = task.rhsPanels;
     first = packFirstTile(b, task, block, panels, j);
   }
-  if (movesLhs())
+  if (blocking.isOfMatrixUnit) {
+    panels.lastRows = task.lastRows;
+    packLastRows(b, panels.rhs, block.depth, task.scratch, task.lastRows);
+  } else if (movesLhs()) {
     panels.offsets = computeOffsets(b, panels.rhs, block.depth);
+  }
   b.loop(first, task.rows, blocking.rows, [&](IndexBuilder &b, Value i) {
     emitTile(b, task, block, panels, i, j);
   });
@@ -483,7 +491,8 @@ void MatmulEmitter::emitTile(IndexBuilder &b, const Task &task,
   int64_t width = blocking.columns(), height = blocking.rows;
   if (packsLhs(task)) {
     panels.lhs.base = task.scratch;
-    panels.lhs.offset = b.add(task.lhsPanels, b.mul(i, task.blocks.depth));
+    panels.lhs.rowStride = task.blocks.depth;
+    panels.lhs.offset = b.add(task.lhsPanels, b.mul(i, panels.lhs.rowStride));
   } else if (problem.isLhsPacked) {
     panels.lhs = task.lhs;
     panels.lhs.offset =
@@ -512,8 +521,15 @@ void MatmulEmitter::emitTile(IndexBuilder &b, const Task &task,
            [&](IndexBuilder &b) { prefetchResult(b, task, i, j); });
   Tile tile = {task.batch, b.add(task.row, i), b.add(task.column, j), rows,
                countColumns(b, task, j)};
-  emitPackedTile(b, panels, task.scratch, sums, block.depth, block.isFirst,
-                 tile);
+  if (blocking.isOfMatrixUnit)
+    branchBySize(b, rows, getTileSizes(problem.m, height, MatrixUnit::kSize),
+                 [&](IndexBuilder &b, int64_t rows) {
+                   multiplyTiles(b, panels, task.scratch, sums, block.depth,
+                                 block.isFirst, rows);
+                 });
+  else
+    emitPackedTile(b, panels, task.scratch, sums, block.depth, block.isFirst,
+                   tile);
   auto finish = [&](IndexBuilder &b) {
     finishTile(b, tile, width, task.scratch, sums);
   };

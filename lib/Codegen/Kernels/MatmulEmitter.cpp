@@ -329,7 +329,14 @@ void MatmulEmitter::emit(IndexBuilder &b) {
   auto dots = [&](int64_t rows, int64_t columns) {
     return [=](IndexBuilder &b) { emitDots(b, rows, columns); };
   };
-  auto packed = [&](IndexBuilder &b) { emitPacked(b); };
+  auto packed = [&](IndexBuilder &b) {
+    if (!problem.matrixUnit || !lhs.hasUnitColumns())
+      return emitPacked(b);
+    MatmulBlocking large = blocking.forMatrixUnit();
+    MatmulEmitter emitter(problem, large);
+    emitter.words = words;
+    emitter.emitPacked(b);
+  };
   Value isOne = b.isAtMost(problem.m, 1);
   Value isSmall = b.isAtMost(problem.m, blocking.rows);
   auto one = [&](IndexBuilder &b) {

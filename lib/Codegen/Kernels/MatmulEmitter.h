@@ -14,7 +14,7 @@
 #ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_MATMULEMITTER_H
 #define RELAX_MLIR_LIB_CODEGEN_KERNELS_MATMULEMITTER_H
 
-#include "WordProducts.h"
+#include "MatrixUnit.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -64,9 +64,15 @@ struct MatmulBlocking {
                             unsigned elementBits, bool areFused = true,
                             ArrayRef<int64_t> tile = {});
 
+  /// The same where a matrix unit multiplies, with its tiles of rows. A tile
+  /// has two vectors, whose lanes are the columns of tiles of the unit.
+  MatmulBlocking forMatrixUnit() const;
+
   int64_t lanes, rows, vectors, blockRows, blockDepth;
   /// Whether there are 32 registers for vectors, else 16.
   bool hasManyRegisters;
+  /// Whether a matrix unit multiplies.
+  bool isOfMatrixUnit = false;
 
   int64_t columns() const { return vectors * lanes; }
 };
@@ -142,6 +148,9 @@ struct MatmulProblem {
   /// How several products are added at a time. Panels are made of words then,
   /// with zeros where the depth ends.
   std::optional<WordProducts> words = std::nullopt;
+  /// What multiplies words of more rows than tiles of vectors have, if the left
+  /// matrix has unit columns.
+  std::optional<MatrixUnit> matrixUnit = std::nullopt;
 };
 
 /// Emits the loops. The columns or the rows of `rhs` must be contiguous.

@@ -9,7 +9,8 @@
 // The class that the files share: MatmulEmitter.cpp has the micro-kernel and
 // the choice of loops, MatmulFewRows.cpp and MatmulBlocks.cpp the loops over
 // blocks, MatmulWeights.cpp and MatmulByteRows.cpp those over quantized
-// weights, MatmulPacking.cpp the packing.
+// weights, MatmulPacking.cpp the packing, MatmulMatrixUnit.cpp both for a
+// matrix unit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -241,6 +242,9 @@ private:
     std::optional<MatrixView> source = std::nullopt;
     /// What sums have too much where the left matrix is moved.
     SmallVector<Value> offsets = {};
+    /// Of a matrix unit: where the rows of the right one are in scratch memory
+    /// that are no whole tile.
+    Value lastRows = {};
   };
   struct Task;
   struct DepthBlock;
@@ -272,6 +276,11 @@ private:
   void prefetchResult(IndexBuilder &b, const Task &task, Value i, Value j);
   void emitPackedTile(IndexBuilder &b, const Panels &panels, Value scratch,
                       Value sums, Value depth, Value isFirst, const Tile &tile);
+  void packTiles(IndexBuilder &b, const PanelRange &range, Value scratch);
+  void packLastRows(IndexBuilder &b, const MatrixView &panel, Value depth,
+                    Value scratch, Value to);
+  void multiplyTiles(IndexBuilder &b, const Panels &panels, Value scratch,
+                     Value sums, Value depth, Value isFirst, int64_t rows);
   bool finishesInRegisters() const;
   Value isWhole(IndexBuilder &b, const Tile &tile);
   std::optional<int64_t> countFewColumns() const;

@@ -24,6 +24,8 @@ using namespace mlir::relax;
 /// together. Rows past the end have any values, but may be read.
 void MatmulEmitter::pack(IndexBuilder &b, const PanelRange &range,
                          Value scratch) {
+  if (range.isLhs && blocking.isOfMatrixUnit)
+    return packTiles(b, range, scratch);
   if (range.matrix.hasUnitRows())
     return packCopies(b, range, scratch);
   if (range.matrix.hasUnitColumns() && llvm::isPowerOf2_64(lanes))

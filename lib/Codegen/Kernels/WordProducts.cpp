@@ -90,10 +90,13 @@ std::optional<ByteProducts> ByteProducts::find(const TargetModel &target) {
 
 std::optional<WordProducts> WordProducts::find(const FactorType &lhs,
                                                const FactorType &rhs, Type sum,
-                                               const TargetModel &target) {
+                                               const TargetModel &target,
+                                               bool hasMatrixUnit) {
   auto are = [&](auto fits) { return fits(lhs) && fits(rhs); };
   if (are([](const FactorType &type) { return type.element.isBF16(); })) {
-    if (!sum.isF32() || !target.multipliesBFloats())
+    bool hasProducts =
+        hasMatrixUnit ? target.has("avx512bf16") : target.multipliesBFloats();
+    if (!sum.isF32() || !hasProducts)
       return std::nullopt;
     WordProducts products(Kind::BFloats);
     products.intrinsic = "llvm.x86.avx512bf16.dpbf16ps.512";

@@ -59,10 +59,12 @@ struct ByteProducts {
 /// sums.
 class WordProducts {
 public:
-  /// Nothing where the target has no such instruction for these, or a slow one.
+  /// Nothing where the target has no such instruction for these, or a slow one:
+  /// beside a matrix unit it may be slow, as it multiplies few rows.
   static std::optional<WordProducts> find(const FactorType &lhs,
                                           const FactorType &rhs, Type sum,
-                                          const TargetModel &target);
+                                          const TargetModel &target,
+                                          bool hasMatrixUnit = false);
 
   /// How many elements a word has.
   int64_t size() const { return kind == Kind::Bytes ? 4 : 2; }

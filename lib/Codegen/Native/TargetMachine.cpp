@@ -30,6 +30,11 @@
 #include <mutex>
 #include <tuple>
 
+#if defined(__x86_64__) && defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 using namespace mlir;
 using namespace mlir::relax;
 
@@ -52,12 +57,36 @@ static void initializeAllTargets() {
   });
 }
 
+/// Asks Linux for the tiles of AMX, as the runtime does before it loads such
+/// code (Processor.cc): a process has to, and containers may refuse.
+static bool canUseTiles() {
+#if defined(__x86_64__) && defined(__linux__)
+  constexpr int kRequestPermission = 0x1023, kTileData = 18;
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#else
+  return false;
+#endif
+}
+
+/// Returns the features of this processor that its system lets processes use.
+static const llvm::StringMap<bool> &getHostFeatures() {
+  static const llvm::StringMap<bool> features = [] {
+    llvm::StringMap<bool> found = llvm::sys::getHostCPUFeatures();
+    if (found.lookup("amx-tile") && !canUseTiles())
+      for (auto &feature : found)
+        if (feature.first().starts_with("amx-"))
+          feature.second = false;
+    return found;
+  }();
+  return features;
+}
+
 /// Returns the features of this processor, as LLVM writes them:
 /// "+avx2,-avx512f,...".
 static std::string hostFeatures() {
   // Sorted, so that the same machine always gives the same text.
   std::vector<std::string> features;
-  for (const auto &feature : llvm::sys::getHostCPUFeatures())
+  for (const auto &feature : getHostFeatures())
     features.push_back((feature.second ? "+" : "-") + feature.first().str());
   llvm::sort(features);
   return llvm::join(features, ",");
@@ -238,6 +267,9 @@ constexpr StringLiteral kQueryableFeaturesOfX86[] = {"sse2",
                                                      "avx512vpopcntdq",
                                                      "avx512bf16",
                                                      "avx512fp16",
+                                                     "amx-tile",
+                                                     "amx-bf16",
+                                                     "amx-int8",
                                                      "avxvnni",
                                                      "f16c",
                                                      "lzcnt",
@@ -275,7 +307,7 @@ static std::vector<std::string> findMissing(const llvm::Triple &triple,
   if (triple.getArch() != host.getArch())
     return {triple.getArchName().str()};
   std::vector<std::string> missing;
-  for (const auto &feature : llvm::sys::getHostCPUFeatures())
+  for (const auto &feature : getHostFeatures())
     if (!feature.second && info.checkFeatures(("+" + feature.first()).str()))
       missing.push_back(feature.first().str());
   llvm::sort(missing);

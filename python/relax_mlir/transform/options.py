@@ -27,7 +27,7 @@ PRECISIONS = ("f32", "f16", "bf16")
 #: The instructions that kernels are written for.
 FEATURES = (
     *("sse2", "ssse3", "avx2", "avxvnni", "avx512f", "avx512bw", "avx512vnni", "avx512bf16"),
-    "avx512fp16",
+    *("avx512fp16", "amx-bf16", "amx-int8"),
 )
 
 #: The kinds of devices other than the host that kernels are written for.

@@ -13,6 +13,10 @@
 #include <sys/auxv.h>
 #elif defined(__x86_64__)
 #include <cpuid.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 #endif
 
 using namespace relax_runtime;
@@ -66,10 +70,11 @@ struct Feature {
 } // namespace
 
 static constexpr Feature kFeatures[] = {
-    {"movbe", 1, 0, 2, 22},         {"f16c", 1, 0, 2, 29},
-    {"adx", 7, 0, 1, 19},           {"vaes", 7, 0, 2, 9},
-    {"avx512fp16", 7, 0, 3, 23},    {"avxvnni", 7, 1, 0, 4},
-    {"lzcnt", 0x80000001, 0, 2, 5},
+    {"movbe", 1, 0, 2, 22},      {"f16c", 1, 0, 2, 29},
+    {"adx", 7, 0, 1, 19},        {"vaes", 7, 0, 2, 9},
+    {"avx512fp16", 7, 0, 3, 23}, {"avxvnni", 7, 1, 0, 4},
+    {"amx-bf16", 7, 0, 3, 22},   {"amx-tile", 7, 0, 3, 24},
+    {"amx-int8", 7, 0, 3, 25},   {"lzcnt", 0x80000001, 0, 2, 5},
 };
 
 static bool hasBit(const Feature &feature) {
@@ -77,6 +82,19 @@ static bool hasBit(const Feature &feature) {
   return __get_cpuid_count(feature.leaf, feature.subleaf, &words[0], &words[1],
                            &words[2], &words[3]) &&
          (words[feature.word] >> feature.bit & 1);
+}
+
+// Processes have to ask Linux for the tiles of AMX, which are 8 KiB of state,
+// before they use them. The threads of a process have what one asked for.
+static bool canUseTiles() {
+#if defined(__linux__)
+  constexpr int kRequestPermission = 0x1023, kTileData = 18; // of arch_prctl
+  static const bool can =
+      syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+  return can;
+#else
+  return false;
+#endif
 }
 #endif
 
@@ -89,7 +107,7 @@ bool relax_runtime::hasFeature([[maybe_unused]] const std::string &name) {
 #elif defined(__x86_64__)
   for (const Feature &feature : kFeatures)
     if (name == feature.name)
-      return hasBit(feature);
+      return hasBit(feature) && (name.rfind("amx-", 0) != 0 || canUseTiles());
   __builtin_cpu_init();
 #define RELAX_FEATURE(feature)                                                 \
   if (name == feature)                                                         \

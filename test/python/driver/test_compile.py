@@ -113,6 +113,16 @@ def test_error_features_that_the_target_lacks():
         relax.compile(EXP, target, features="sse2,avx512vnni")
 
 
+def test_error_tiles_without_optimization():
+    """LLVM would end the process."""
+    target = "llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=sapphirerapids"
+    relax.compile(EXP, target, features="amx-bf16", opt_level=1)
+    with pytest.raises(
+        ValueError, match="expected features of sapphirerapids with opt_level=0, but got 'amx-bf16'"
+    ):
+        relax.compile(EXP, target, features="amx-bf16", opt_level=0)
+
+
 def test_compiling_twice_gives_two_programs():
     first = relax.compile(EXP)
     second = relax.compile(EXP.replace("relax.exp", "relax.negative"))

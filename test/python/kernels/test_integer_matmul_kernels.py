@@ -242,6 +242,7 @@ def test_batch_of_few_rows_of_bytes(exec_mode: str) -> None:
         ("x86-64-v4", "int8", "vpmaddwd .*zmm"),
         ("alderlake", "int8", "vpdpbusd .*ymm"),
         ("sapphirerapids", "int8", "vpdpbusd .*zmm"),
+        ("sapphirerapids", "int8", "tdpbssd .*tmm"),
         ("sapphirerapids", "int16", "vpdpwssd .*zmm"),
     ],
 )
