@@ -315,6 +315,17 @@ void MatmulEmitter::finishTile(IndexBuilder &b, const Tile &tile, int64_t width,
 // Choice
 //===----------------------------------------------------------------------===//
 
+/// How many panels one row reads side by side: it waits for memory, which
+/// answers several streams sooner than one. Each thread has some tasks.
+int64_t MatmulEmitter::countStreams() const {
+  constexpr int64_t kStreams = 4, kTasks = 8;
+  std::optional<int64_t> columns = getConstantIntValue(problem.n);
+  if (blocking.hasManyRegisters || movesLhs() || !columns)
+    return 1;
+  return std::clamp<int64_t>(*columns / (kTasks * blocking.columns()), 1,
+                             kStreams);
+}
+
 void MatmulEmitter::emit(IndexBuilder &b) {
   if (words)
     words->begin(b, lanes, problem.sumType);
@@ -341,7 +352,7 @@ void MatmulEmitter::emit(IndexBuilder &b) {
   Value isSmall = b.isAtMost(problem.m, blocking.rows);
   auto one = [&](IndexBuilder &b) {
     if (problem.isPacked)
-      emitDirect(b, 1, blocking.vectors);
+      emitDirect(b, 1, blocking.vectors, countStreams());
     else
       emitStream(b, 1, 8);
   };

@@ -120,22 +120,24 @@ MatrixView MatmulEmitter::packFewRows(IndexBuilder &b, int64_t rows) {
   return panels;
 }
 
-/// At most `rows` rows; those of the right matrix are contiguous, or in panels.
-/// Of words, rows are packed before.
-void MatmulEmitter::emitDirect(IndexBuilder &b, int64_t rows, int64_t vectors) {
+/// At most `rows` rows; those of the right matrix are contiguous, or in panels,
+/// `panels` of which are read side by side. Of words, rows are packed before.
+void MatmulEmitter::emitDirect(IndexBuilder &b, int64_t rows, int64_t vectors,
+                               int64_t panels) {
   // Two pages: while many rows are multiplied, too few lines of a panel are on
   // their way from memory.
   constexpr int64_t kAheadBits = 8 * 8192, kFetchedRows = 8;
   bool isFetched = problem.isPacked && rows >= kFetchedRows;
   int64_t ahead = kAheadBits / problem.sumType.getIntOrFloatBitWidth();
-  int64_t width = vectors * lanes;
+  int64_t panelWidth = vectors * lanes, width = panels * panelWidth;
   Value groups = b.ceilDiv(problem.n, b.index(width));
   // No rows, no tasks: row 0 is read.
   Value isAny = b.min(problem.m, b.index(1));
   Value tasks = b.mul(b.mul(problem.batch, groups), isAny);
   bool hasPanels = problem.isPacked && hasWords();
   MatrixView left = hasPanels ? packFewRows(b, rows) : MatrixView();
-  b.parallel(tasks, /*grain=*/4, [&](IndexBuilder &b, Value task) {
+  int64_t grain = llvm::divideCeil(4, panels);
+  b.parallel(tasks, grain, [&](IndexBuilder &b, Value task) {
     Value batch = b.floorDiv(task, groups);
     Value column = b.mul(b.rem(task, groups), width);
     MatrixView lhs = problem.lhs(b, batch), rhs = problem.rhs(b, batch);
@@ -148,10 +150,14 @@ void MatmulEmitter::emitDirect(IndexBuilder &b, int64_t rows, int64_t vectors) {
           i == 0 ? lhs.offset
                  : b.add(lhs.offset,
                          b.mul(b.min(b.index(i), last), lhs.rowStride)));
-    for (int64_t j = 0; j < vectors; ++j) {
+    for (int64_t j = 0; j < panels * vectors; ++j) {
       Value begin = b.index(j * lanes);
-      Value offset = problem.isPacked ? b.mul(column, steps) : column;
-      columnOffsets.push_back(b.add(b.add(rhs.offset, offset), begin));
+      Value offset = b.add(column, begin);
+      if (problem.isPacked) {
+        Value panel = b.add(column, j / vectors * panelWidth);
+        offset = b.add(b.mul(panel, steps), j % vectors * lanes);
+      }
+      columnOffsets.push_back(b.add(rhs.offset, offset));
       masks.push_back(makeMask(b, b.sub(columns, begin), lanes));
     }
     // One row more for what sums have too much.
@@ -161,7 +167,7 @@ void MatmulEmitter::emitDirect(IndexBuilder &b, int64_t rows, int64_t vectors) {
     bool isRow = rows == 1;
     Value scratch = isRow ? Value() : makeScratch(b, b.index(rows * width));
     auto fetch = [&](IndexBuilder &b, const Step &k) {
-      Value place = b.add(b.add(columnOffsets[0], k, width), ahead);
+      Value place = b.add(b.add(columnOffsets[0], k, panelWidth), ahead);
       for (int64_t j = 0; j < vectors; ++j)
         prefetchPanel(b, rhs, b.add(place, j * getLineSize()));
     };
@@ -179,7 +185,7 @@ void MatmulEmitter::emitDirect(IndexBuilder &b, int64_t rows, int64_t vectors) {
           },
           [&](IndexBuilder &b, int64_t j, const Step &k) {
             if (problem.isPacked)
-              return loadPanel(b, rhs, b.add(columnOffsets[j], k, width));
+              return loadPanel(b, rhs, b.add(columnOffsets[j], k, panelWidth));
             Value offset = b.add(columnOffsets[j], k, rhs.rowStride);
             return loadVector(b, rhs, offset, masks[j]);
           },

@@ -148,7 +148,9 @@ private:
   void emitStream(IndexBuilder &b, int64_t rows, int64_t depth);
   void emitStreamStep(IndexBuilder &b, const Tile &tile, int64_t rows,
                       int64_t depth, Value k, Value scratch);
-  void emitDirect(IndexBuilder &b, int64_t rows, int64_t vectors);
+  void emitDirect(IndexBuilder &b, int64_t rows, int64_t vectors,
+                  int64_t panels = 1);
+  int64_t countStreams() const;
   MatrixView packFewRows(IndexBuilder &b, int64_t rows);
   void emitDots(IndexBuilder &b, int64_t rows, int64_t columns);
   void emitDotTile(IndexBuilder &b, const Tile &tile, int64_t rows,
