@@ -15,7 +15,6 @@
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/BufferizationToMemRef/BufferizationToMemRef.h"
-#include "mlir/Conversion/ConvertToLLVM/ToLLVMPass.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
@@ -193,10 +192,7 @@ static void buildLLVM(OpPassManager &pm, const CompileOptions &options) {
   });
   pm.addPass(createFinalizeMemRefToLLVMConversionPass());
   pm.addPass(createConvertFuncToLLVMPass());
-  // Together: tiles of matrix units are arguments of blocks.
-  ConvertToLLVMPassOptions tiles;
-  tiles.filterDialects = {"amx", "cf"};
-  pm.addPass(createConvertToLLVMPass(tiles));
+  pm.addPass(createRelaxConvertBranchesToLLVMPass());
   OpPassManager &last = pm.nest<LLVM::LLVMFuncOp>();
   last.addPass(createUBToLLVMConversionPass());
   last.addPass(createReconcileUnrealizedCastsPass());

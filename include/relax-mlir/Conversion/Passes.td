@@ -68,6 +68,19 @@ def RelaxConvertArithmeticToLLVMPass
   ];
 }
 
+def RelaxConvertBranchesToLLVMPass
+    : Pass<"relax-convert-branches-to-llvm", "ModuleOp"> {
+  let summary = "Convert branches and tiles to the LLVM dialect";
+  let description = [{
+    Does to the dialects cf and amx what `convert-cf-to-llvm` does to the first
+    one, in one conversion: tiles that go around a loop are arguments of blocks.
+  }];
+  let dependentDialects = [
+    "::mlir::amx::AMXDialect", "::mlir::cf::ControlFlowDialect",
+    "::mlir::LLVM::LLVMDialect"
+  ];
+}
+
 def RelaxLowerScratchMemoryPass
     : Pass<"relax-lower-scratch-memory", "ModuleOp"> {
   let summary = "Take the scratch memory of kernels from the runtime";
