@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import relax_mlir
+import relax_mlir as relax
 
 onnx = pytest.importorskip("onnx")
 
@@ -21,6 +21,7 @@ from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 from onnx_models import check, graph, random  # noqa: E402
 from relax_mlir.frontend.onnx import InferenceSession, from_onnx, read_params  # noqa: E402
+from relax_mlir.frontend.onnx.model import array_of, load  # noqa: E402
 
 
 def signature(mod: Any) -> str:
@@ -255,11 +256,11 @@ def test_weights_as_parameters() -> None:
     mod = from_onnx(model, keep_params_in_input=True)
     params = read_params(model)
     assert names(mod) == ["x", *params]
-    main = relax_mlir.VirtualMachine(relax_mlir.compile(mod))["main"]
+    main = relax.VirtualMachine(relax.compile(mod))["main"]
     x = random(2, 3, 8, 8)
     got = np.from_dlpack(main(x, *params.values()))
     np.testing.assert_allclose(got, ReferenceEvaluator(model).run(None, {"x": x})[0], rtol=1e-4)
-    detached, weights = relax_mlir.frontend.detach_params(mod)
+    detached, weights = relax.frontend.detach_params(mod)
     assert not detached.params
     for weight, (_, array) in zip(weights["main"], params.items(), strict=True):
         np.testing.assert_array_equal(weight, array)
@@ -271,7 +272,7 @@ def test_default_opset() -> None:
     (flat,) = InferenceSession(model).run(None, {"x": x})
     np.testing.assert_allclose(flat.reshape(2, -1).sum(1), 1, rtol=1e-5)
     mod = from_onnx(model, opset=13)
-    last = relax_mlir.VirtualMachine(relax_mlir.compile(mod))["main"](x)
+    last = relax.VirtualMachine(relax.compile(mod))["main"](x)
     np.testing.assert_allclose(np.from_dlpack(last).sum(-1), 1, rtol=1e-5)
 
 
@@ -477,6 +478,47 @@ def test_external_data(tmp_path: Path) -> None:
     (y,) = InferenceSession(path).run(None, {"x": x})
     np.testing.assert_allclose(y, x + read_params(path)["w"])
     check(onnx.load(path), {"x": x})
+
+
+def test_large_weights_stay_in_their_file(tmp_path: Path) -> None:
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["z"]), helper.make_node("Add", "zb", ["y"])]
+    model = model_of(nodes, {"x": ["n", 32]}, ["y"], {"w": random(32, 64), "b": random(64)})
+    path = tmp_path / "model.onnx"
+    onnx.save(model, path)
+    read, folder = load(path, in_place=True)
+    by_name = {weight.name: weight for weight in read.graph.initializer}
+    assert not by_name["w"].raw_data
+    assert by_name["b"].raw_data
+    for weight in model.graph.initializer:
+        expected = numpy_helper.to_array(weight)
+        np.testing.assert_array_equal(array_of(by_name[weight.name], folder), expected)
+        by_name[weight.name].CopyFrom(weight)
+    assert read == model
+    mod = from_onnx(path)
+    path.unlink()
+    x = random(3, 32)
+    result = np.from_dlpack(relax.VirtualMachine(relax.compile(mod))["main"](x))
+    w, b = (numpy_helper.to_array(weight) for weight in model.graph.initializer)
+    np.testing.assert_allclose(result, x @ w + b, rtol=1e-4, atol=1e-4)
+
+
+def test_error_of_a_file_that_ends_early(tmp_path: Path) -> None:
+    model = model_of(
+        [helper.make_node("MatMul", ["x", "w"], ["y"])],
+        {"x": ["n", 32]},
+        ["y"],
+        {"w": random(32, 64)},
+    )
+    path = tmp_path / "model.onnx"
+    whole = model.SerializeToString()
+    for size in range(1, len(whole), 97):
+        path.write_bytes(whole[:size])
+        with pytest.raises(ValueError, match="expected a"):
+            from_onnx(path)
+    model.graph.initializer[0].dims[0] = 33
+    path.write_bytes(model.SerializeToString())
+    with pytest.raises(ValueError, match="expected 8448 bytes of tensor 'w', float32"):
+        from_onnx(path)
 
 
 def test_error_of_external_data(tmp_path: Path) -> None:

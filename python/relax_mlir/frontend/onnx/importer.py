@@ -612,7 +612,8 @@ def from_onnx(
     (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
     """
     return import_model(
-        *load(model),
+        # Parameters outlive this call, and the file may not.
+        *load(model, in_place=not keep_params_in_input),
         opset=opset,
         shapes=shape_dict,
         dtypes=dtype_dict,

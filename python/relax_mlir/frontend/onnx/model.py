@@ -14,6 +14,7 @@ from google.protobuf.message import DecodeError
 from onnx import helper, numpy_helper
 
 from .narrow import NARROW, held, numpy_dtype, unpacked
+from .weights import read_in_place
 
 # The first version of the operators that this importer reads: before it, operators broadcast by
 # attributes of their own.
@@ -29,13 +30,15 @@ _DTYPES = frozenset(
 )
 
 
-def load(model: ModelLike) -> tuple[onnx.ModelProto, Path | None]:
+def load(model: ModelLike, *, in_place: bool = False) -> tuple[onnx.ModelProto, Path | None]:
     """Return a model, and the folder of its files.
 
     Parameters
     ----------
     model : onnx.ModelProto, path or bytes
         A model, or one that is serialized.
+    in_place : bool
+        Whether large weights of a file stay in it: the model refers to them as external data.
 
     Returns
     -------
@@ -57,7 +60,8 @@ def load(model: ModelLike) -> tuple[onnx.ModelProto, Path | None]:
         content, source = model, f"{len(model)} bytes"
     else:
         path = Path(model)
-        content, source, folder = path.read_bytes(), f"'{path}'", path.resolve().parent
+        source, folder = f"'{path}'", path.resolve().parent
+        content = read_in_place(path.resolve()) if in_place else path.read_bytes()
     try:
         loaded = onnx.ModelProto.FromString(content)
     except DecodeError as error:
