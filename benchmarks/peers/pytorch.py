@@ -55,7 +55,9 @@ class Peer(Base):
 
         graph = onnx.load(path).graph
         if [node.op_type for node in graph.node] != ["MatMul"]:
-            raise NotImplementedError(f"no {saved.name} beside {path.name}, which is no product")
+            raise NotImplementedError(
+                f"no {saved.name} beside {path.name}, which is no product of floats"
+            )
         dtype = {"f32": torch.float32, "bf16": torch.bfloat16}[precision]
         matrix = torch.tensor(numpy_helper.to_array(graph.initializer[0])).to(dtype)
         return lambda x: (x.to(dtype) @ matrix).float()
